@@ -23,20 +23,20 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory(prefix="live-") as folder,
         Server(Path(folder), environment=environment) as server,
+        httpx.Client(base_url=server.url, headers=headers, timeout=WAIT_S) as http,
     ):
-        with httpx.Client(base_url=server.url, headers=headers, timeout=WAIT_S) as http:
-            run = http.post("/api/agent/run", json={"agent": "demo", "input": "Hello"}).json()["id"]
-            end = time.monotonic() + WAIT_S
-            while time.monotonic() < end:
-                [service] = http.get("/api/observability").json()["services"]
-                for account in service["accounts"]:
-                    if account["sent"]:
-                        [link] = http.get(f"/api/runs/{run}/trace").json()["links"]
-                        print(f"OpenAI took the trace: {link['url']}")
-                        return
-                    if account["error_message"]:
-                        sys.exit(f"OpenAI did not take it: {account['error_message']}")
-                time.sleep(0.2)
+        run = http.post("/api/agent/run", json={"agent": "demo", "input": "Hello"}).json()["id"]
+        end = time.monotonic() + WAIT_S
+        while time.monotonic() < end:
+            [service] = http.get("/api/observability").json()["services"]
+            for account in service["accounts"]:
+                if account["sent"]:
+                    [link] = http.get(f"/api/runs/{run}/trace").json()["links"]
+                    print(f"OpenAI took the trace: {link['url']}")
+                    return
+                if account["error_message"]:
+                    sys.exit(f"OpenAI did not take it: {account['error_message']}")
+            time.sleep(0.2)
     sys.exit("The trace was neither taken nor refused.")
 
 

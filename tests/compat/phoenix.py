@@ -57,7 +57,7 @@ def main(program: str) -> None:
             }
             with Server(folder, environment=environment) as server:
                 run = _ask(server.url)
-            spans = _spans(url)
+                spans = _spans(url)
     kinds = {span["name"]: span["span_kind"] for span in spans}
     assert {"AGENT", "LLM", "CHAIN"} <= set(kinds.values()), kinds
     assert all(span["attributes"]["agio.run.id"] == run for span in spans), spans
