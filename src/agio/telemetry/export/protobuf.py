@@ -1,7 +1,6 @@
 """Encodes OTLP as protobuf: for collectors that do not take JSON. It has only the fields that otlp.py writes."""
 
 import struct
-from collections.abc import Iterable
 from typing import TypeAlias, cast
 
 from agio.protocol.messages import Json
@@ -64,8 +63,10 @@ def encode_protobuf(kind: str, message: dict[str, Json]) -> bytes:
     out = bytearray()
     for name, value in message.items():
         number, of = MESSAGES[kind][name]
-        is_list = isinstance(value, list) and not of.endswith("_list")
-        for each in cast("Iterable[Json]", value) if is_list else (value,):
+        values = [value]
+        if isinstance(value, list) and not of.endswith("_list"):
+            values = cast("list[Json]", value)
+        for each in values:
             wire, data = _encoded(of, each)
             out += _varint(number << 3 | wire)
             out += data if wire != _LENGTH else _varint(len(data)) + data
