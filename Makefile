@@ -1,5 +1,6 @@
 # setup: prepare everything · run: serve (PORT= HOST= DATA= APP=) · test: every test · check: lint and types
 # bench: measure · chaos N=200: kill -9, and with protections removed · fuzz N=20000: hostile requests and frames
+# compat: a run in a real Arize Phoenix · live: a run in OpenAI's dashboard, with OPENAI_API_KEY
 # pages: build the web app · types: its API types, from the server · images: screenshots of every page, into build/images
 # dev: serve, again whenever the source changes · lock: newer versions
 
@@ -18,7 +19,7 @@ SERVE = exec $(shell command -v setpriv >/dev/null && echo setpriv --pdeathsig T
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup pages chromium run test check types images bench chaos fuzz dev lock clean
+.PHONY: setup pages chromium run test check types images bench chaos fuzz compat live dev lock clean
 
 setup: $(VENV)/.run $(VENV)/.test $(NODE_DIR)/node_modules/.stamp $(PAGES)
 
@@ -94,6 +95,18 @@ fuzz: setup
 	$(PY) -m tests.fuzz.openapi $(N)
 	$(PY) -m tests.fuzz.noise
 	AGIO_FUZZ=60 $(PY) -m pytest tests/fuzz --deselect tests/fuzz/test_openapi.py --timeout 3600
+
+# A service of others, in an environment of its own: the newest one, as a stranger would install it.
+build/phoenix/.stamp:
+	python3 -m venv build/phoenix
+	build/phoenix/bin/pip install -q --disable-pip-version-check arize-phoenix
+	@touch $@
+
+compat: setup build/phoenix/.stamp
+	$(PY) -m tests.compat.phoenix build/phoenix/bin/phoenix
+
+live: setup
+	@$(PY) -m tests.compat.live
 
 dev: setup
 	@$(SERVE) --reload

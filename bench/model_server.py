@@ -116,6 +116,9 @@ class Connection(asyncio.Protocol):
         if path == b"/control":
             self.reply(200, self.script.control(body))
             return
+        if path.endswith((b"/traces/ingest", b"/v1/traces", b"/v1/metrics")):
+            self.reply(200, {})
+            return
         wire = "chat" if path.endswith(b"/chat/completions") else "responses"
         result = tool_result(wire, body)
         reason = refusal(body, result)

@@ -19,6 +19,7 @@ import memory.benchmark
 import servers.benchmark
 import servers.report
 import servers.subjects
+import traces
 from origin import ROOT, find_origin, warn_if_busy
 from page import OUT, Results, save, write_page
 
@@ -40,6 +41,8 @@ def main() -> None:
         bench_memory(args)
     if args.what in ("edge", "all"):
         bench_edge(args)
+    if args.what in ("traces", "all"):
+        bench_traces(args)
     if args.what in ("browser", "all"):
         bench_browser(args)
     if args.what in ("servers", "all"):
@@ -61,7 +64,10 @@ def bench_memory(args: argparse.Namespace) -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument(
-        "what", nargs="?", choices=["servers", "libraries", "edge", "browser", "memory", "all"], default="all"
+        "what",
+        nargs="?",
+        choices=["servers", "libraries", "edge", "traces", "browser", "memory", "all"],
+        default="all",
     )
     parser.add_argument("--quick", action="store_true", help="short phases: does it run, not what it costs")
     parser.add_argument("--passes", type=int, help="how often everything is measured; the medians count")
@@ -111,6 +117,13 @@ def bench_edge(args: argparse.Namespace) -> None:
         print(f"What was added was not measured: {error}", flush=True)
         return
     finish("edge", results | measured, edge.render(measured))
+
+
+def bench_traces(args: argparse.Namespace) -> None:
+    turns = args.passes or (2 if args.quick else 20)
+    results = begin(args, turns)
+    measured = run(traces.bench(turns))
+    finish("traces", results | measured, traces.render(measured))
 
 
 def bench_browser(args: argparse.Namespace) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, cast, get_args
+from urllib.parse import unquote
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -19,6 +20,8 @@ from agio.core.url import split_url, with_port
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import SERVICES
 from agio.errors import UserError
+from agio.telemetry.export.config import OpenAITraces, OtlpExport, TraceSettings
+from agio.telemetry.export.openai import ENDPOINT, SERVICE
 from agio.telemetry.logging import Format, Level
 from agio.tools.mcp.link import Command
 from agio.vault import load_keys
@@ -71,6 +74,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     """The currency of the prices."""
     embeddings: EmbeddingModel | None = None
     """The model that makes vectors of memories; None: they are searched by words and time."""
+    traces: TraceSettings = TraceSettings()
+    """Where the traces of runs are sent."""
 
 
 def load_settings() -> Settings:
@@ -107,6 +112,7 @@ def load_server_settings() -> ServerSettings:
         prices=_prices(os.environ.get("AGIO_PRICES") or "{}"),
         currency=_currency(os.environ.get("AGIO_CURRENCY") or "USD"),
         embeddings=read_embeddings(os.environ.get("AGIO_EMBEDDINGS") or None),
+        traces=_traces(),
     )
 
 
@@ -230,6 +236,106 @@ def read_embeddings(given: str | None) -> EmbeddingModel | None:
             {"variable": "AGIO_EMBEDDINGS"},
         )
     return EmbeddingModel(found[1], found[2], int(found[3]) if found[3] else None)
+
+
+def _traces() -> TraceSettings:
+    """Read where traces go. `AGIO_TRACES=off` sends none; both services have a variable of their own besides."""
+    if _choice("AGIO_TRACES", ("on", "off")) == "off":
+        return TraceSettings()
+    link = os.environ.get("AGIO_TRACE_URL", "")
+    if link and ("{trace_id}" not in link or not link.startswith(("http://", "https://"))):
+        raise UserError(
+            "invalid_setting",
+            "AGIO_TRACE_URL must be the address of a trace, with {trace_id}: such as "
+            "https://traces.example.com/trace/{trace_id}.",
+            {"variable": "AGIO_TRACE_URL"},
+        )
+    openai = None if _is_on("OPENAI_AGENTS_DISABLE_TRACING") else _openai_traces()
+    otlp = None if _is_on("OTEL_SDK_DISABLED") else _otlp()
+    return TraceSettings(openai=openai, otlp=otlp, link=link)
+
+
+def _openai_traces() -> OpenAITraces | None:
+    """Read the dashboard's address and key. A key of another service than OpenAI does not go to OpenAI."""
+    endpoint = _address("OPENAI_TRACES_ENDPOINT")
+    base = os.environ.get("OPENAI_BASE_URL") or SERVICE
+    read = OpenAITraces(
+        endpoint=endpoint or ENDPOINT,
+        api_key=os.environ.get("OPENAI_API_KEY") or None,
+        organization=os.environ.get("OPENAI_ORG_ID") or None,
+        project=os.environ.get("OPENAI_PROJECT_ID") or None,
+    )
+    return read if endpoint or (read.api_key and f"{base}/".startswith(SERVICE)) else None
+
+
+def _otlp() -> OtlpExport | None:
+    """Read the collector's address, by OpenTelemetry's names."""
+    base = _address("OTEL_EXPORTER_OTLP_ENDPOINT").rstrip("/")
+    headers = _pairs("OTEL_EXPORTER_OTLP_HEADERS")
+    urls: dict[str, str] = {}
+    given: dict[str, list[tuple[str, str]]] = {}
+    for signal in ("traces", "metrics"):
+        prefix = f"OTEL_EXPORTER_OTLP_{signal.upper()}"
+        url = _address(f"{prefix}_ENDPOINT") or (base and f"{base}/v1/{signal}")
+        is_off = os.environ.get(f"OTEL_{signal.upper()}_EXPORTER") == "none"
+        urls[signal] = "" if is_off else url
+        given[signal] = list((headers | _pairs(f"{prefix}_HEADERS")).items())
+    name = os.environ.get("OTEL_SERVICE_NAME")
+    resource = _pairs("OTEL_RESOURCE_ATTRIBUTES")
+    protocol = os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "")
+    read = OtlpExport(
+        traces_url=urls["traces"],
+        metrics_url=urls["metrics"],
+        headers=given["traces"],
+        metrics_headers=given["metrics"],
+        resource={"service.name": "agio"} | resource | ({"service.name": name} if name else {}),
+        protobuf=protocol == "http/protobuf",
+        content=_is_on("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"),
+        openinference=_is_on("AGIO_OPENINFERENCE"),
+    )
+    if not any(urls.values()):
+        return None
+    if protocol == "grpc":
+        raise UserError(
+            "invalid_setting",
+            "Traces are sent over HTTP: set OTEL_EXPORTER_OTLP_PROTOCOL to http/json, and the endpoint to the "
+            "collector's HTTP port, usually 4318.",
+            {"variable": "OTEL_EXPORTER_OTLP_PROTOCOL"},
+        )
+    return read
+
+
+def _is_on(variable: str) -> bool:
+    return os.environ.get(variable, "").lower() in ("1", "true", "yes", "on")
+
+
+def _address(variable: str) -> str:
+    url = os.environ.get(variable) or ""
+    try:
+        if url:
+            split_url(url, "http", "https")
+    except ValueError as error:
+        raise UserError(
+            "invalid_setting",
+            f"{variable} must be an address such as https://collector.example.com:4318, not {url!r}.",
+            {"variable": variable},
+        ) from error
+    return url
+
+
+def _pairs(variable: str) -> dict[str, str]:
+    """Read `name=value` pairs, with commas between them and values as in a URL."""
+    pairs: dict[str, str] = {}
+    for pair in filter(None, os.environ.get(variable, "").split(",")):
+        name, equals, value = pair.partition("=")
+        if not name.strip() or not equals:
+            raise UserError(
+                "invalid_setting",
+                f"{variable} must be like name=value,other=value.",
+                {"variable": variable},
+            )
+        pairs[name.strip()] = unquote(value.strip())
+    return pairs
 
 
 def _networks(variable: str) -> list[IPv4Network | IPv6Network]:

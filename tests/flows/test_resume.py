@@ -1,5 +1,7 @@
 """A run stopped anywhere goes on from its log alone, in another process, without doing anything twice."""
 
+from collections import Counter
+
 import pytest
 from msgspec import structs
 
@@ -16,6 +18,8 @@ from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent, seq_of
 from agio.protocol.frames import Frame
 from agio.protocol.messages import AssistantMessage, Message, UserMessage
+from agio.telemetry.export.build import build_trace
+from agio.telemetry.export.trace import ModelWork
 from tests.support.official import OfficialVerifier, check_flow
 from tests.support.scenes import person
 from tests.support.streams import untimed
@@ -103,7 +107,20 @@ async def test_a_run_stopped_after_every_event_ends_the_same(official: OfficialV
             assert len(stage.done) == 3 - len(finished), f"a finished tool ran again after event {stop}"
             stored = await repository.get_log("run_x")
             assert stored.payload == b"".join(encode(event) + b"\n" for event in [*kept, *more])
+            check_trace(stored)
             await repository.close()
+
+
+def check_trace(log: RunLog) -> None:
+    """A run that was taken over is one trace: no id twice, each turn and call once, and nothing outside of it."""
+    spans = build_trace(log, None).spans
+    ids = {span.id for span in spans}
+    assert len(ids) == len(spans)
+    assert {span.parent for span in spans} <= {"", *ids}
+    done = [type(span.work).__name__ for span in spans if span.error is None]
+    assert Counter(done) == {"TaskWork": 1, "AgentWork": 1, "TurnWork": 3, "ModelWork": 3, "ToolWork": 3}
+    lost = [span.work for span in spans if span.error is not None]
+    assert all(isinstance(work, ModelWork) for work in lost)
 
 
 async def branched() -> Repository:

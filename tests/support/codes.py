@@ -16,6 +16,7 @@ _ERRORS = {
     "ModelError",
     "ToolError",
     "UpstreamError",
+    "ExportError",
     "StoreError",
     "BusError",
     "LimitExceeded",

@@ -48,6 +48,7 @@ class Fixture:
         self.url = ""
         self.calls: list[str] = []
         self.headers: list[dict[str, str]] = []
+        self.metas: list[dict[str, Any]] = []
         self.waiting = asyncio.Event()
         self.cancelled = asyncio.Event()
         self.lists = 0
@@ -85,6 +86,7 @@ class Fixture:
         self, ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         self.calls.append(params.name)
+        self.metas.append({**(params.meta or {})})
         if (request := cast("Request | None", ctx.request)) is not None:
             self.headers.append(dict(request.headers))
         arguments = {

@@ -16,6 +16,7 @@ from agio.gateway.auth.authenticator import SignInLink
 from agio.gateway.gateway import Gateway
 from agio.server.composition import GatewayConfig
 from agio.server.http_server import HttpServer
+from agio.telemetry.export.config import TraceSettings
 from agio.testing.in_process import serve_in_process
 from agio.tools.mcp.link import Command
 from agio.worker.app import App
@@ -58,6 +59,7 @@ async def served(
     commands: Mapping[str, Command] | None = None,
     public_url: str | None = None,
     embeddings: EmbeddingModel | None = None,
+    traces: TraceSettings | None = None,
 ) -> AsyncGenerator[Served]:
     """Serve on a free loopback port until the test ends. The store is at a URL, or a file in a folder; it stays.
 
@@ -74,6 +76,7 @@ async def served(
         mcp=commands or {},
         public_url=public_url,
         embeddings=embeddings,
+        traces=traces or TraceSettings(),
     )
     worker = WorkerService(
         "w1",

@@ -1,6 +1,7 @@
 """What the environment says to servers, and what is refused of it."""
 
 import json
+import os
 
 import pytest
 
@@ -118,3 +119,68 @@ def test_master_keys_are_read_and_stay_with_the_gateway(monkeypatch: pytest.Monk
     monkeypatch.setenv("AGIO_SECRET_KEY", "too short")
     with pytest.raises(UserError, match="invalid_setting"):
         load_server_settings()
+
+
+@pytest.mark.parametrize(
+    ("variables", "sinks"),
+    [
+        ({}, []),
+        ({"OPENAI_API_KEY": "sk"}, ["openai"]),
+        ({"OPENAI_API_KEY": "sk", "OPENAI_BASE_URL": "https://api.openai.com/v1"}, ["openai"]),
+        ({"OPENAI_API_KEY": "sk", "OPENAI_BASE_URL": "https://other.test/v1"}, []),
+        ({"OPENAI_API_KEY": "sk", "OPENAI_AGENTS_DISABLE_TRACING": "1"}, []),
+        ({"OPENAI_TRACES_ENDPOINT": "http://t.test/in"}, ["openai"]),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c.test:4318/"}, ["otlp"]),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c.test", "OTEL_SDK_DISABLED": "true"}, []),
+        ({"OPENAI_API_KEY": "sk", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://c.test", "AGIO_TRACES": "off"}, []),
+    ],
+)
+def test_traces_are_on_where_there_is_an_address_or_a_key(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], sinks: list[str]
+) -> None:
+    """R10: and each has a variable that turns it off."""
+    for name in [*os.environ]:
+        if name.startswith(("OPENAI_", "OTEL_", "AGIO_")):
+            monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert load_server_settings().traces.sinks == sinks
+
+
+def test_a_collector_is_named_as_for_opentelemetry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R10: one address or two, headers with encoded values, a name."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c.test:4318/")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://m.test/in")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b,x=1")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_HEADERS", "x=2")
+    monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "service.name=shop,zone=eu")
+    read = load_server_settings().traces.otlp
+    assert read is not None
+    assert (read.traces_url, read.metrics_url) == ("http://c.test:4318/v1/traces", "http://m.test/in")
+    assert (read.headers, read.metrics_headers) == (
+        [("api-key", "a b"), ("x", "1")],
+        [("api-key", "a b"), ("x", "2")],
+    )
+    assert read.resource == {"service.name": "shop", "zone": "eu"}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "no pairs"),
+        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "collector:4318"),
+        ("OPENAI_TRACES_ENDPOINT", "ftp://t.test"),
+        ("AGIO_TRACE_URL", "https://see.test/"),
+        ("AGIO_TRACES", "perhaps"),
+    ],
+)
+def test_a_wrong_setting_of_traces_is_refused(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    """R10: with the variable's name."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c.test:4318")
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(UserError) as caught:
+        load_server_settings()
+    assert (caught.value.code, caught.value.details) == ("invalid_setting", {"variable": variable})

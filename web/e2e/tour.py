@@ -326,6 +326,7 @@ TEAM: list[Stop] = [
     Stop("settings-profile", "/settings/profile", heading("Profile")),
     Stop("settings-audit", "/settings/audit", heading("Audit log")),
     Stop("settings-appearance", "/settings/appearance", text("Follow this device")),
+    Stop("settings-observability", "/settings/observability", heading("Observability")),
     Stop("settings-about", "/settings/about", heading("About")),
     Stop("settings-missing", "/settings/nothing", heading("Page not found")),
     Stop("help", "/chat?agent={demo}", dialog("Keyboard shortcuts"), lambda page: _help(page)),

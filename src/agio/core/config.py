@@ -176,6 +176,8 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     """The number of background jobs that run concurrently."""
     job_lease_s: float = 60.0
     """After this time without an extension another gateway may claim a job."""
+    traces_s: float = 5.0
+    """The interval at which the traces of ended runs are sent, if they are."""
     unknown_job_s: float = 3600.0
     """How long a job may be due that no gateway can run."""
 

@@ -108,6 +108,7 @@ class ToolContext:
         agent: str = "",
         lane: str = "",
         resumed: Resumed | None = None,
+        traceparent: str = "",
     ) -> None:
         self.tenant = tenant
         self.user = user
@@ -122,6 +123,8 @@ class ToolContext:
         """The lane of the calling sub-agent; empty for the run's agent."""
         self.resumed = resumed
         """Set if the tool has asked a person, who has answered."""
+        self.traceparent = traceparent
+        """The W3C trace context of the call: pass it on as the header `traceparent`. Empty: there is none."""
         self.cancel_signal = threading.Event()
         """Set when the run is cancelled. A thread can wait for it."""
         self.report = report

@@ -183,6 +183,7 @@ AUDITED: dict[str, AuditRule] = {
     "tenant.rename": AuditRule(target="tenant"),
     "tenant.retention": AuditRule(target="tenant", facts={"days": "days"}),
     "tenant.sdk_sessions": AuditRule(target="tenant", facts={"needs": "needs"}),
+    "tenant.traces": AuditRule(target="tenant", facts={"sent": "sent"}),
     "member.join": AuditRule(target="result", user="result", facts={"role": "role"}),
     "member.role": AuditRule(target="user", before=_member, facts={"from": "before.role", "to": "role"}),
     "member.remove": AuditRule(target="user", before=_member, facts={"role": "before.role"}),

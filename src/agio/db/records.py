@@ -89,6 +89,7 @@ def run_of(row: RunRow) -> RunInfo:
         row.definition,
         row.log_level,
         row.active_agent,
+        row.traceparent,
     )
 
 

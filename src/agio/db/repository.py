@@ -2,11 +2,13 @@
 
 import inspect
 import logging
-from collections.abc import AsyncIterable, Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from types import CoroutineType
 from typing import Concatenate, ParamSpec, TypeVar
+
+from msgspec import structs
 
 from agio.core.file import FileQuota, FileRecord
 from agio.core.identity.principal import Principal
@@ -14,6 +16,7 @@ from agio.core.identity.worker_key import WorkerKey
 from agio.core.store.audit import ACTOR
 from agio.core.store.records import Accepted, ForkLimits, Limits, SessionRecord, Submission
 from agio.core.store.repository import Append
+from agio.core.store.traces import Sink
 from agio.db.audited import AUDITED, expire_session
 from agio.db.executor import Executor
 from agio.db.files import keep_file, sweep_unused
@@ -30,7 +33,7 @@ from agio.db.plans.agents import (
     secrets,
     tools,
 )
-from agio.db.plans.jobs import jobs, leases
+from agio.db.plans.jobs import jobs, leases, traces
 from agio.db.plans.memories import extraction, memories, passages, suggestions
 from agio.db.plans.people import accounts, audit, identities, identity, profiles, teams, workers
 from agio.db.plans.people.audit import audited
@@ -75,23 +78,28 @@ def _read(plan: Callable[P, Plan[T]]) -> "Callable[Concatenate[Repository, P], C
     return method
 
 
-async def open_store(path: str | Path, *, read_only: bool = False, beside: bool = False) -> "Repository":
+async def open_store(
+    path: str | Path, *, read_only: bool = False, beside: bool = False, sinks: Sequence[Sink] = ()
+) -> "Repository":
     """Open the store in a file, making it if need be, or a new one in memory (`":memory:"`).
 
     Read-only needs no lock: it reads beside the writer. With `beside` a store that is there is also written without
-    the lock: only what is no part of a run, since the lock's holder keeps running runs in memory.
+    the lock: only what is no part of a run, since the lock's holder keeps running runs in memory. `sinks` are the
+    services that the traces of its runs are queued for.
 
     Raises StoreError `store_locked`, `store_corrupt`, `store_newer`, `store_older`,
     `store_prerelease`, `store_unavailable`.
     """
-    return Repository(await open_sqlite(path, read_only=read_only, beside=beside))
+    return Repository(await open_sqlite(path, read_only=read_only, beside=beside), sinks)
 
 
 class Repository:
     """Everything agio keeps. Each method is a plan of the same name, run as one transaction or as a read."""
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: Executor, sinks: Sequence[Sink] = ()) -> None:
         self.executor = executor
+        self._sinks = sinks
+        """Where the traces of runs are sent when they have ended."""
 
     # The log
 
@@ -101,6 +109,8 @@ class Repository:
         It fails with StoreError `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`,
         `thread_busy`, `invalid_frame`, `not_storable`, `store_full`, `store_failed`; UserError `run_not_found`.
         """
+        if write.sinks or (write.end is not None and self._sinks):
+            write = structs.replace(write, sinks=list(self._sinks))
         return self.executor.append(write)
 
     create_run = _write(runs.create_run)
@@ -203,6 +213,7 @@ class Repository:
     take_sign_in_flow = _write(accounts.take_sign_in_flow)
     create_tenant = _write(teams.create_tenant, audit="tenant.create")
     rename_tenant = _write(teams.rename_tenant, audit="tenant.rename")
+    set_traces = _write(traces.set_traces, audit="tenant.traces")
     set_sdk_sessions = _write(teams.set_sdk_sessions, audit="tenant.sdk_sessions")
     list_members = _read(teams.list_members)
     set_role = _write(teams.set_role, audit="member.role")
@@ -415,6 +426,14 @@ class Repository:
     list_jobs = _read(jobs.list_jobs)
     retry_job = _write(jobs.retry_job, audit="job.retry")
     count_jobs = _read(jobs.count_jobs)
+    queued_traces = _read(traces.queued_traces)
+    trace_logs = _read(traces.trace_logs)
+    settle_traces = _write(traces.settle_traces)
+    drop_traces = _write(traces.drop_traces)
+    pause_traces = _write(traces.pause_traces)
+    trace_failures = _read(traces.trace_failures)
+    trace_exports = _read(traces.trace_exports)
+    trace_backlog = _read(traces.trace_backlog)
     acquire_lease = _write(leases.acquire_lease)
     renew_lease = _write(leases.renew_lease)
     release_lease = _write(leases.release_lease)

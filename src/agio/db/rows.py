@@ -62,6 +62,7 @@ class RunRow(Columns, frozen=True):
     log_level: int
     active_agent: str
     needed: int | None
+    traceparent: str
     number: int = 0
 
 

@@ -9,6 +9,8 @@ from typing import Protocol
 import msgspec
 
 from agio.core.model import ModelEvent, PartialUsage, Usage
+from agio.core.trace_context import HEADER as TRACE_HEADER
+from agio.core.trace_context import TRACEPARENT
 from agio.drivers.connection import BrokenAnswer, Connection, parse_url
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.faults import Faults, read_error
@@ -150,6 +152,8 @@ class ModelHttp:
         headers = self._headers if accept is None else {**self._headers, "Accept": accept}
         if (request_id := REQUEST_ID.get()) and HEADER not in self._named:
             headers = {**headers, HEADER: request_id}
+        if (context := TRACEPARENT.get()) and TRACE_HEADER not in self._named:
+            headers = {**headers, TRACE_HEADER: context}
         return headers
 
     async def _reach(self, asked: Awaitable[Connection]) -> Connection:

@@ -37,5 +37,7 @@ class Counters:
         """How many appends shared a commit."""
         self.first_token_s = Histogram(FIRST_TOKEN_BOUNDS_S)
         """From a run's claim to the commit of its first text or reasoning."""
+        self.traces: Counter[tuple[str, str]] = Counter()
+        """Runs whose traces were sent or refused, and attempts that failed, by service and outcome."""
         self.tool_calls: Counter[str] = Counter()
         """Calls of the gateway's own tools, by tool."""

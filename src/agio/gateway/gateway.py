@@ -20,6 +20,7 @@ from agio.gateway.intake.forks import Forks
 from agio.gateway.intake.intake import Intake
 from agio.gateway.jobs.extraction import Extraction
 from agio.gateway.jobs.runner import JobRunner
+from agio.gateway.jobs.traces import TraceExport
 from agio.gateway.searches import Searches
 from agio.gateway.stream.connections import Connections
 from agio.gateway.stream.folds import Folds
@@ -50,6 +51,8 @@ class Gateway:
     """Searches what agents remember."""
     extraction: Extraction
     """Suggests memories of sessions that have ended."""
+    traces: TraceExport
+    """Sends the traces of ended runs."""
     endpoints: ModelEndpoints
     rack: ToolRack
     mcp: McpServers
@@ -117,6 +120,8 @@ class Gateway:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
         await self.jobs.close()
+        await self.traces.flush()
+        await self.traces.close()
         await self.dispatcher.close()
         await self.pool.tools.close()
         await self.tool_calls.close()

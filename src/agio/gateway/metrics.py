@@ -15,17 +15,25 @@ async def render(gateway: Gateway) -> tuple[bytes, str]:
     """Return the metrics as text, and the media type. Raises StoreError."""
     counts = await gateway.store.count_runs()
     jobs = await gateway.store.count_jobs()
+    waiting = {name: (await gateway.store.trace_backlog(name))[0] for name in gateway.traces.services}
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Metrics(gateway, counts, jobs))
+    registry.register(_Metrics(gateway, counts, jobs, waiting))
     ProcessCollector(registry=registry)
     return generate_latest(registry), CONTENT_TYPE_LATEST
 
 
 class _Metrics(Collector):
-    def __init__(self, gateway: Gateway, counts: Mapping[str, int], jobs: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        counts: Mapping[str, int],
+        jobs: Mapping[str, int],
+        waiting: Mapping[str, int],
+    ) -> None:
         self._gateway = gateway
         self._counts = counts
         self._jobs = jobs
+        self._waiting = waiting
 
     def collect(self) -> Iterable[Metric]:
         """Return the counters as metrics."""
@@ -63,6 +71,18 @@ class _Metrics(Collector):
         yield _by(
             CounterMetricFamily("agio_tool_calls", "Calls of the gateway's own tools.", labels=["tool"]),
             counters.tool_calls,
+        )
+        traces = CounterMetricFamily(
+            "agio_traces",
+            "Runs whose traces were sent or refused, and attempts that failed.",
+            labels=["service", "outcome"],
+        )
+        for (service, outcome), count in counters.traces.items():
+            traces.add_metric([service, outcome], count)
+        yield traces
+        yield _by(
+            GaugeMetricFamily("agio_trace_queue", "Runs whose traces wait to be sent.", labels=["service"]),
+            self._waiting,
         )
         yield GaugeMetricFamily(
             "agio_open_streams", "Readers of sessions, connected now.", value=self._gateway.hub.open_streams

@@ -32,6 +32,7 @@ from agio.gateway.jobs.embedding import Embedding
 from agio.gateway.jobs.extraction import Extraction
 from agio.gateway.jobs.runner import JobRunner
 from agio.gateway.jobs.sweeps import Sweeps
+from agio.gateway.jobs.traces import TraceExport
 from agio.gateway.stream.connections import Connections
 from agio.gateway.stream.hub import Hub
 from agio.gateway.tools.calls import ToolCalls
@@ -50,6 +51,8 @@ from agio.server.http_server import HttpServer
 from agio.server.oidc import open_oidc
 from agio.server.stores import check_secrets, open_database, open_vault
 from agio.settings import ServerSettings, Settings
+from agio.telemetry.export.config import TraceSettings
+from agio.telemetry.export.services import open_services
 from agio.tools.mcp.credentials import TeamCredentials
 from agio.tools.mcp.link import Command
 from agio.tools.mcp.oauth.connect import Connecting
@@ -88,6 +91,8 @@ class GatewayConfig(Struct, frozen=True, kw_only=True):
     """The operator's stdio MCP servers, by name."""
     embeddings: EmbeddingModel | None = None
     """The model that makes vectors of memories; None: they are searched by words and time."""
+    traces: TraceSettings = TraceSettings()
+    """Where the traces of runs are sent."""
     works: bool = True
     """Whether a worker runs in this process."""
 
@@ -112,7 +117,7 @@ class Resources(Struct, frozen=True, kw_only=True):
 @asynccontextmanager
 async def opened_gateway(plan: GatewayConfig) -> AsyncGenerator[Gateway]:
     """Open the store and make the parts around it; closed in order at the end. Raises StoreError."""
-    store: Store = await open_database(plan.database)
+    store: Store = await open_database(plan.database, plan.traces.sinks)
     lock = None
     try:
         if isinstance(plan.database, str):
@@ -166,7 +171,15 @@ def make_gateway(
     embedder = None if plan.embeddings is None else Embedder(pool, endpoints, plan.embeddings)
     recall.embedder = embedder
     embedding = Embedding(store, embedder, limits)
-    kinds = {**Sweeps(store, hub, dispatcher, limits).kinds, **extraction.kinds, **embedding.kinds}
+    traces = TraceExport(
+        store, endpoints, open_services(plan.traces, plan.egress_allow), limits, counters, plan.traces.link
+    )
+    kinds = {
+        **Sweeps(store, hub, dispatcher, limits).kinds,
+        **extraction.kinds,
+        **embedding.kinds,
+        **traces.kinds,
+    }
     jobs = JobRunner(store, kinds, limits)
     pool.on_settled = jobs.ring
     return Gateway(
@@ -178,6 +191,7 @@ def make_gateway(
         jobs=jobs,
         memories=recall,
         extraction=extraction,
+        traces=traces,
         endpoints=endpoints,
         rack=rack,
         mcp=mcp,
@@ -186,7 +200,9 @@ def make_gateway(
         tool_calls=ToolCalls(store, rack, counters, limits.tick_s),
         counters=counters,
         forks=Forks(store, limits),
-        intake=Intake(store, hub, pool, dispatcher, rates=rates, egress=egress),
+        intake=Intake(
+            store, hub, pool, dispatcher, rates=rates, egress=egress, traced=bool(plan.traces.sinks)
+        ),
         auth=Authenticator(store, rates=rates, addresses=addresses, origins=origins),
         rates=rates,
         addresses=addresses,

@@ -105,6 +105,7 @@ class _Server:
             public_url=self._public_url(),
             prices=self._server.prices,
             currency=self._server.currency,
+            traces=self._server.traces,
             mcp=load_commands(self._options.data or self._settings.data_dir),
             embeddings=self._server.embeddings,
             works=self._options.workers is None,

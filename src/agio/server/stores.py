@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agio.core.store.store import Store
+from agio.core.store.traces import Sink
 from agio.db.repository import Repository, open_store
 from agio.errors import StoreError, UserError
 from agio.vault import KEY_FILE, Vault, key_file
@@ -24,13 +25,13 @@ def hint_if_locked(hint: str) -> Generator[None]:
         raise
 
 
-async def open_database(database: str | Path) -> Store:
-    """Open a file, or the Postgres database of a URL. Raises StoreError."""
+async def open_database(database: str | Path, sinks: Sequence[Sink] = ()) -> Store:
+    """Open a file, or the Postgres database of a URL. Traces are queued for `sinks`. Raises StoreError."""
     if isinstance(database, Path):
-        return await open_store(database)
+        return await open_store(database, sinks=sinks)
     from agio.db.postgres.executor import open_postgres
 
-    return Repository(await open_postgres(database))
+    return Repository(await open_postgres(database), sinks)
 
 
 async def open_vault(database: str | Path, keys: Sequence[bytes], store: Store) -> Vault | None:

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 
 from agio.core.store.audit import ACTOR
 from agio.core.store.repository import RunInfo
+from agio.core.trace_context import TRACEPARENT
 
 REQUEST_ID: ContextVar[str] = ContextVar("agio_request_id", default="")
 TENANT: ContextVar[str] = ContextVar("agio_tenant", default="")
@@ -26,11 +27,12 @@ def accept_request_id(given: bytes | None) -> str:
 
 
 def bind_run(info: RunInfo) -> None:
-    """Attach a run to all log lines of this task and of the tasks it starts."""
+    """Attach a run, and the trace it is part of, to this task and to the tasks it starts."""
     ACTOR.set(None)  # a run's actions are in its log, not in the audit log
     REQUEST_ID.set(info.request_id)
     TENANT.set(info.tenant)
     RUN_ID.set(info.run_id)
+    TRACEPARENT.set(info.traceparent)
 
 
 def about(info: RunInfo) -> dict[str, str]:

@@ -14,6 +14,7 @@ import msgspec
 
 from agio.core.http_tool import HttpTool
 from agio.core.tool import AnyTool, Tool, ToolAnswer, ToolContext
+from agio.core.trace_context import HEADER as TRACE_HEADER
 from agio.egress import EgressRequest, EgressResponse
 from agio.errors import AgioError, UpstreamError, UserError
 from agio.protocol.messages import Json, json_object
@@ -70,7 +71,7 @@ def make_http_tool(name: str, definition: HttpTool, secrets: Secrets, sender: Se
             opened = await secrets()
         mask = Mask(opened.values())
         url, body = template.fill(given)
-        headers = _headers(name, definition, opened, context.call_id, has_body=body is not None)
+        headers = _headers(name, definition, opened, context, has_body=body is not None)
         timeout_s = definition.timeout_s or _TIMEOUT_S
         try:
             response = await sender.request(
@@ -119,7 +120,7 @@ async def _never(**_: object) -> ToolAnswer:
 
 
 def _headers(
-    name: str, definition: HttpTool, secrets: Mapping[str, str], call_id: str, *, has_body: bool
+    name: str, definition: HttpTool, secrets: Mapping[str, str], context: ToolContext, *, has_body: bool
 ) -> list[tuple[str, str]]:
     headers: dict[str, tuple[str, str]] = {
         "accept": ("Accept", "application/json, text/*;q=0.9, */*;q=0.1"),
@@ -128,7 +129,9 @@ def _headers(
     if has_body:
         headers["content-type"] = ("Content-Type", "application/json")
     if definition.effect != "read":
-        headers["idempotency-key"] = ("Idempotency-Key", call_id)
+        headers["idempotency-key"] = ("Idempotency-Key", context.call_id)
+    if context.traceparent:
+        headers[TRACE_HEADER] = (TRACE_HEADER, context.traceparent)
     for header in definition.headers:
         value = secrets.get(definition.field_of(header)) if header.secret else header.value
         if value is None:

@@ -13,6 +13,7 @@ from agio.core.config import Price, ServerLimits
 from agio.core.passage import EmbeddingModel
 from agio.gateway.gateway import Gateway
 from agio.protocol.ids import new_id
+from agio.telemetry.export.config import TraceSettings
 from agio.testing import ModelServer
 from agio.testing.in_process import START_S
 from agio.worker.app import App
@@ -76,6 +77,7 @@ async def open_home(
     app: App = APP,
     egress_allow: Sequence[str] = (),
     embeddings: EmbeddingModel | None = None,
+    traces: TraceSettings | None = None,
 ) -> AsyncGenerator[Home]:
     """Open a server on a store, at a URL or in a folder; it is stopped at the end, and the store stays."""
     async with ModelServer() as model:
@@ -90,6 +92,7 @@ async def open_home(
                 egress_allow=egress_allow,
                 prices=PRICES,
                 embeddings=embeddings,
+                traces=traces,
             ) as server,
             aiohttp.ClientSession(headers=server.headers, timeout=aiohttp.ClientTimeout(START_S)) as http,
         ):

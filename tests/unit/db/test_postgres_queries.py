@@ -12,6 +12,8 @@ from agio.db.queries import load_queries, number_parameters
 QUERIES = load_queries("postgres")
 SMALL = {
     "run_inputs",
+    "trace_exports",
+    "trace_queue",
     *(
         "schema_migrations",
         "tenants",

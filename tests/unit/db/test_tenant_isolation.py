@@ -23,6 +23,7 @@ from agio.core.store.audit import ACTOR, Actor
 from agio.core.store.jobs import NewJob
 from agio.core.store.records import AgentTool
 from agio.core.store.repository import Append, ToolBegin
+from agio.core.store.traces import TraceAccount
 from agio.db.plans.memories.memories import memory_place, text_digest
 from agio.db.plans.runs.log import BEYOND_ALL
 from agio.db.plans.sessions.files import begin_file
@@ -74,7 +75,7 @@ WITHOUT_TENANT = {
     "the plan found agent and tool in the tenant": "add_assignment put_assignment",
     "the plan locked the draft for its user": "add_draft_version",
     "the plan locked the session for its user": (
-        "open_interrupts interrupt_state close_interrupt newest_title move_leaf pending_of_run"
+        "open_interrupts interrupt_state close_interrupt newest_title move_leaf pending_of_run trace_of_run"
     ),
     "a run that is claimed, or whose claim is being made": (
         "put_message place_messages queued_input session_head start_run fail_queued claim_state "
@@ -95,6 +96,9 @@ WITHOUT_TENANT = {
     ),
     "jobs of every tenant, and those that a gateway has claimed": (
         "next_job claim_job renew_job complete_job stop_job fail_job release_job bury_unknown_jobs count_jobs"
+    ),
+    "the queue of traces, which the server sends": (
+        "queue_trace paused_traces queued_traces take_trace resume_traces trace_failures"
     ),
     "a server's own leases": "acquire_lease renew_lease release_lease",
     "the log, under the fence": (
@@ -191,7 +195,7 @@ async def rows(
 ) -> AsyncIterator[tuple[Rows, dict[str, object]]]:
     """A database in which Ann of `a` has one of everything; Ben is of her tenant, Bob of another."""
     if request.param == "sqlite":
-        store = await open_store(tmp_path / "agio.db")
+        store = await open_store(tmp_path / "agio.db", sinks=["otlp"])
         values = await _fill(store)
         await store.close()
         connection, lock = open_writable(tmp_path / "agio.db")
@@ -201,7 +205,7 @@ async def rows(
         lock.release()
     else:
         url: str = request.getfixturevalue("postgres_url")
-        store = Repository(await open_postgres(url))
+        store = Repository(await open_postgres(url), ["otlp"])
         values = await _fill(store)
         await store.close()
         opened = await connect(url)
@@ -238,6 +242,7 @@ async def test_a_stranger_finds_and_changes_nothing(rows: tuple[Rows, dict[str, 
             "get_tenant",
             "set_retention",
             "set_sdk_sessions",
+            "set_traces",
             "rename_tenant",
             "list_members",
         ):  # so is Bob's own tenant
@@ -428,6 +433,7 @@ async def _fill(store: Repository) -> dict[str, object]:
         "a", "prv_a", ProviderFields(name="models", kind="openai"), Sealed("key_1", b"sealed")
     )
     await store.add_job(NewJob(kind="note", key="1", tenant="a"))
+    await store.pause_traces(TraceAccount(sink="otlp", tenant="a", own=True), ("code", "message"), 1000)
     job = await store.claim_job(["note"], 3_600_000)
     assert job is not None
     await store.fail_job(job, "bad", "Bad.", None)
@@ -516,6 +522,18 @@ async def _fill(store: Repository) -> dict[str, object]:
         "old_session": old.id,
         "days": 30,
         "needs": "use",
+        "traces": "off",
+        "traceparent": "",
+        "sink": "otlp",
+        "code": None,
+        "message": None,
+        "own": 0,
+        "sent": 1,
+        "refused": 0,
+        "retry_ms": 1000,
+        "queued_at": -1,
+        "paused": 0,
+        "waiting": 0,
         "agent_id": agent.id,
         "code_agent": in_code.id,
         "agent_ids": [agent.id],

@@ -1271,6 +1271,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/observability": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get where the traces of runs go, and what became of the team's. */
+        get: operations["get_observability"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Set what of the team's runs is sent. */
+        patch: operations["change_observability"];
+        trace?: never;
+    };
+    "/api/observability/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a small trace named `agio test` to a service, with the operator's key. */
+        post: operations["try_trace_service"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/openapi.json": {
         parameters: {
             query?: never;
@@ -1522,6 +1557,23 @@ export interface paths {
         };
         /** List the recorded tool calls of a run. */
         get: operations["list_run_tools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_id}/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the links to a run's trace. There are none while it goes on, or where it is not sent. */
+        get: operations["run_trace"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3391,6 +3443,26 @@ export interface components {
             url: string;
         };
         /**
+         * Observability
+         * @description Where the team's traces go.
+         */
+        Observability: {
+            services: components["schemas"]["TraceServiceView"][];
+            /** @enum {unknown} */
+            traces: "content" | "off" | "structure";
+        };
+        /**
+         * ObservabilityChange
+         * @description What is to be sent.
+         */
+        ObservabilityChange: {
+            /**
+             * Traces
+             * @enum {string}
+             */
+            traces: "content" | "structure" | "off";
+        };
+        /**
          * PasswordBody
          * @description A password.
          */
@@ -3643,6 +3715,13 @@ export interface components {
             next: string | null;
         };
         /**
+         * RunTrace
+         * @description Where a run's trace can be seen.
+         */
+        RunTrace: {
+            links: components["schemas"]["TraceLink"][];
+        };
+        /**
          * RunView
          * @description A run.
          */
@@ -3784,6 +3863,17 @@ export interface components {
             method: string;
             status: number | null;
             url: string;
+        };
+        /**
+         * ServiceBody
+         * @description The service to test.
+         */
+        ServiceBody: {
+            /**
+             * Service
+             * @enum {string}
+             */
+            service: "openai" | "otlp";
         };
         /**
          * SessionBody
@@ -4216,6 +4306,54 @@ export interface components {
             place: "gateway" | "worker";
         };
         /**
+         * TraceAccountView
+         * @description What became of the team's traces at one account of a service. Times are milliseconds since 1970.
+         */
+        TraceAccountView: {
+            error_at: number | null;
+            error_code: string | null;
+            error_message: string | null;
+            failures: number;
+            own: boolean;
+            refused: number;
+            retry_at: number | null;
+            sent: number;
+            sent_at: number | null;
+        };
+        /**
+         * TraceLink
+         * @description A run's trace in the pages of a service.
+         */
+        TraceLink: {
+            /** @enum {unknown} */
+            service: "openai" | "otlp";
+            trace_id: string;
+            url: string;
+        };
+        /**
+         * TraceServiceView
+         * @description A service that traces are sent to.
+         */
+        TraceServiceView: {
+            accounts: components["schemas"]["TraceAccountView"][];
+            address: string;
+            content: boolean;
+            /** @enum {unknown} */
+            name: "openai" | "otlp";
+            waiting: number;
+            waiting_since: number | null;
+        };
+        /**
+         * TraceTest
+         * @description The result of sending a test trace with the operator's key.
+         */
+        TraceTest: {
+            error_code: string | null;
+            error_message: string | null;
+            ms: number;
+            ok: boolean;
+        };
+        /**
          * TrialBody
          * @description The arguments of a test call.
          */
@@ -4395,6 +4533,8 @@ export type MessageView = components['schemas']['MessageView'];
 export type NewInvitation = components['schemas']['NewInvitation'];
 export type NewKey = components['schemas']['NewKey'];
 export type NewSignInLink = components['schemas']['NewSignInLink'];
+export type Observability = components['schemas']['Observability'];
+export type ObservabilityChange = components['schemas']['ObservabilityChange'];
 export type PasswordBody = components['schemas']['PasswordBody'];
 export type PinnedAgent = components['schemas']['PinnedAgent'];
 export type PinnedTool = components['schemas']['PinnedTool'];
@@ -4413,6 +4553,7 @@ export type RunAgentInput = components['schemas']['RunAgentInput'];
 export type RunDefinition = components['schemas']['RunDefinition'];
 export type RunOutcome = components['schemas']['RunOutcome'];
 export type Runs = components['schemas']['Runs'];
+export type RunTrace = components['schemas']['RunTrace'];
 export type RunView = components['schemas']['RunView'];
 export type SdkAgentBody = components['schemas']['SdkAgentBody'];
 export type SdkAnswer = components['schemas']['SdkAnswer'];
@@ -4423,6 +4564,7 @@ export type SdkTranscript = components['schemas']['SdkTranscript'];
 export type Segment = components['schemas']['Segment'];
 export type Sent = components['schemas']['Sent'];
 export type SentRequest = components['schemas']['SentRequest'];
+export type ServiceBody = components['schemas']['ServiceBody'];
 export type SessionBody = components['schemas']['SessionBody'];
 export type SessionChange = components['schemas']['SessionChange'];
 export type Sessions = components['schemas']['Sessions'];
@@ -4457,6 +4599,10 @@ export type ToolServer = components['schemas']['ToolServer'];
 export type ToolTrial = components['schemas']['ToolTrial'];
 export type ToolUser = components['schemas']['ToolUser'];
 export type ToolView = components['schemas']['ToolView'];
+export type TraceAccountView = components['schemas']['TraceAccountView'];
+export type TraceLink = components['schemas']['TraceLink'];
+export type TraceServiceView = components['schemas']['TraceServiceView'];
+export type TraceTest = components['schemas']['TraceTest'];
 export type TrialBody = components['schemas']['TrialBody'];
 export type TurnToolCall = components['schemas']['TurnToolCall'];
 export type TurnUsage = components['schemas']['TurnUsage'];
@@ -6802,6 +6948,74 @@ export interface operations {
             };
         };
     };
+    get_observability: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Observability"];
+                };
+            };
+        };
+    };
+    change_observability: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ObservabilityChange"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Observability"];
+                };
+            };
+        };
+    };
+    try_trace_service: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServiceBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TraceTest"];
+                };
+            };
+        };
+    };
     openapi: {
         parameters: {
             query?: never;
@@ -7254,6 +7468,28 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ToolExecutions"];
+                };
+            };
+        };
+    };
+    run_trace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunTrace"];
                 };
             };
         };

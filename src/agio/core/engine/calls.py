@@ -16,6 +16,7 @@ from agio.core.run.lane import COMPLETE_GOAL
 from agio.core.run.metrics import now_s
 from agio.core.store.repository import ToolBegin
 from agio.core.tool import INPUT_REQUIRED, Decision, ToolAnswer, ToolContext
+from agio.core.trace_context import call_span, under
 from agio.protocol.events import TOOL_PROGRESS, Interrupt
 from agio.protocol.ids import id_body
 from agio.protocol.messages import Json, ResumeEntry, ToolCall, json_object
@@ -123,6 +124,7 @@ def _context(state: "LoopState", call: ToolCall) -> ToolContext:
         report=report,
         agent=state.agent.name,
         lane=state.lane.key,
+        traceparent=under(request.traceparent, call_span(state.fold.run_id, call.id)),
     )
 
 

@@ -124,7 +124,12 @@ class AgentRunner:
             raise UserError("run_ended", f"Run {log.info.run_id} has ended ({fold.status}).")
         info = log.info
         request = RunRequest(
-            session_id=info.session_id, run_id=info.run_id, tenant=info.tenant, user=info.user, mark=info.mark
+            session_id=info.session_id,
+            run_id=info.run_id,
+            tenant=info.tenant,
+            user=info.user,
+            mark=info.mark,
+            traceparent=info.traceparent,
         )
         return RunStream(self, request, fold, log)
 

@@ -33,6 +33,7 @@ from agio.core.model import (
 from agio.core.run.closing import rewind_events
 from agio.core.run.metrics import now_s
 from agio.core.store.repository import TurnRecord
+from agio.core.trace_context import TRACEPARENT, model_span, under
 from agio.errors import LimitExceeded, ModelError
 from agio.protocol.codec import encode
 from agio.protocol.events import (
@@ -223,6 +224,9 @@ class _Attempt:
         """Read the turn to its end. Raises ModelError, LimitExceeded."""
         watch = self._state.watch
         watch.attempts += 1
+        if context := self._state.request.traceparent:
+            span = model_span(self._state.fold.run_id, self._lane.step, self._lane.tries)
+            TRACEPARENT.set(under(context, span))
         started = now_s()
         guard = Watchdog(self._state.config)
         try:

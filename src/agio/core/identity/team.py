@@ -9,6 +9,8 @@ from agio.core.identity.principal import Role
 
 SdkSessions: TypeAlias = Literal["build", "use"]
 """The permission needed to define an agent for one session."""
+TracesSent: TypeAlias = Literal["content", "structure", "off"]
+"""What of a team's runs its traces have: everything, no texts, or nothing is sent to OpenAI's dashboard at all."""
 
 
 class TenantRecord(Struct, frozen=True):
@@ -19,6 +21,7 @@ class TenantRecord(Struct, frozen=True):
     retention_days: int | None
     """How long an unchanged session is kept; None: forever."""
     sdk_sessions: SdkSessions = "build"
+    traces: TracesSent = "content"
 
 
 class Membership(Struct, frozen=True):

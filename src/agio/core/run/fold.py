@@ -320,6 +320,7 @@ class Fold(Lane):
             if lane.draft is not None:
                 self._count_unknown(lane)
             lane.draft = None
+            lane.tries += 1
             return
         if event.name == INPUT:
             self.inputs = msgspec.convert(value.get("idx"), int)
@@ -350,6 +351,7 @@ class Fold(Lane):
             else:
                 self._count_unknown(lane)
             return
+        lane.tries += "attempt" in value
         if event.name == ERROR and isinstance(used := value.get("usage"), dict):
             self.count(str(value.get("model")), msgspec.convert(used, Usage), lane)
             self._count_unknown(lane)

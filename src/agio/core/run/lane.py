@@ -140,6 +140,8 @@ class Lane:
         self.steps = 0
         """How many steps the lane's agent has begun in this run."""
         self.step_open = False
+        self.tries = 0
+        """How many model calls of the newest step have broken off."""
         self.turn_done = False
         """Whether the current step's model turn is complete."""
         self.corrected = False
@@ -235,6 +237,7 @@ class Lane:
         self.step = number
         self.steps += 1
         self.step_open = True
+        self.tries = 0
         self.turn_done = False
         self.corrected = False
         self.step_usage = Usage()

@@ -52,6 +52,8 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     project: str | None = None
     mark: str = ""
     """The random mark that delimits untrusted text. If empty, a new one is generated."""
+    traceparent: str = ""
+    """The W3C trace context that the run continues; empty: its calls carry none."""
 
 
 def check_request(request: RunRequest) -> None:

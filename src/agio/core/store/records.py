@@ -283,6 +283,8 @@ class Submission(Struct, frozen=True, kw_only=True):
     """The id of the request that brought it."""
     key_id: str = ""
     """The API key of the request; empty for a person."""
+    traceparent: str = ""
+    """The W3C trace context that the run continues. An answer continues the trace of the run that asked."""
 
 
 class Claimed(Struct, frozen=True):

@@ -118,6 +118,8 @@ class RunInfo(Struct, frozen=True):
     """What a reader of its log must know: see `core.log_level`."""
     active_agent: str = ""
     """The agent to which it was handed over last; empty: its own."""
+    traceparent: str = ""
+    """The W3C trace context that it continues; empty: none is passed on."""
     user_name: str = ""
     """The user's current name. Only queries for people fill in this field and the next."""
     question: InterruptState | None = None
@@ -263,6 +265,8 @@ class Append(Struct, frozen=True):
     """The `idx` of the newest input that the frame has; 0: it has none."""
     extract_in_ms: int | None = None
     """With `end`, after which time the session's memories are extracted. The gateway sets it, not the worker."""
+    sinks: list[str] = field(default_factory=list[str])
+    """Where the ended run's trace is to be sent: set by the store, only with `end`."""
 
     @property
     def is_frame_only(self) -> bool:

@@ -43,6 +43,7 @@ from agio.core.store.records import (
     ToolExecution,
 )
 from agio.core.store.repository import AgentRunRepository, RunInfo, RunInput, RunLog, ToolRecord
+from agio.core.store.traces import TraceStore
 
 
 class Store(
@@ -63,6 +64,7 @@ class Store(
     PassageStore,
     AuditStore,
     JobStore,
+    TraceStore,
     Protocol,
 ):
     """The gateway's store. Raises StoreError when the store fails, UserError as documented."""

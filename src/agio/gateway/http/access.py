@@ -11,6 +11,7 @@ from msgspec import structs
 
 from agio.core.identity.principal import Principal
 from agio.core.store.audit import ACTOR, Actor
+from agio.core.trace_context import TRACEPARENT, read_traceparent
 from agio.gateway.http.asgi import Event, Scope, Send
 from agio.gateway.http.security_headers import SecurityHeaders
 from agio.telemetry.context import HEADER, REQUEST_ID, RUN_ID, TENANT, accept_request_id
@@ -41,6 +42,8 @@ class Access:
         self._bytes = 0
         actor = Actor(tenant="", user="", credential="", address=address, request_id=self.request_id)
         self._before = (REQUEST_ID.set(self.request_id), TENANT.set(""), RUN_ID.set(""), ACTOR.set(actor))
+        context = next((value for name, value in scope["headers"] if name == b"traceparent"), None)
+        self._traceparent = None if context is None else TRACEPARENT.set(read_traceparent(context))
 
     async def send(self, event: Event) -> None:
         """Forward an event, adding the request id and the default headers."""
@@ -69,6 +72,8 @@ class Access:
         TENANT.reset(tenant)
         RUN_ID.reset(run_id)
         ACTOR.reset(actor)
+        if self._traceparent is not None:
+            TRACEPARENT.reset(self._traceparent)
 
     def _write_line(self, path: str | None) -> None:
         status = self._status or 499

@@ -14,6 +14,7 @@ from agio.core.run.spec import RunRequest, check_request
 from agio.core.store.records import Accepted, Submission
 from agio.core.store.repository import RunInfo
 from agio.core.store.store import Store
+from agio.core.trace_context import TRACEPARENT, own_traceparent
 from agio.egress import Egress
 from agio.errors import UserError
 from agio.gateway.http.rate_limits import Rates
@@ -42,7 +43,10 @@ class Intake:
         *,
         rates: Rates,
         egress: Egress | None = None,
+        traced: bool = False,
     ) -> None:
+        self._traced = traced
+        """Whether runs that continue no caller's trace begin one."""
         self._rates = rates
         self._egress = egress or Egress()
         self._store = store
@@ -79,7 +83,14 @@ class Intake:
             given = structs.replace(
                 given, messages=[_copied(message, given.copy_of) for message in given.messages]
             )
-        given = structs.replace(given, digest=digest, request_id=REQUEST_ID.get(), key_id=who.key_id)
+        traceparent = TRACEPARENT.get() or (own_traceparent(given.run_id) if self._traced else "")
+        given = structs.replace(
+            given,
+            digest=digest,
+            request_id=REQUEST_ID.get(),
+            key_id=who.key_id,
+            traceparent=traceparent,
+        )
         # A committed run must reach its worker even if the client disconnects before the answer.
         accepting = asyncio.ensure_future(self._commit(who, given))
         accepting.add_done_callback(lambda done: done.cancelled() or done.exception())

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agio.gateway.http.route import Route
-from agio.gateway.routes import jobs, protected_resource, system
+from agio.gateway.routes import jobs, observability, protected_resource, system
 from agio.gateway.routes.agents import agents, assignments
 from agio.gateway.routes.agents import views as agent_views
 from agio.gateway.routes.mcp import connections as mcp_connections
@@ -121,6 +121,8 @@ ROUTES: Sequence[Route] = [
           "run_not_found invalid_cursor"),
     Route("GET", "/api/runs/{run_id}/definition", definition.run_definition, 200, definition.RunDefinition,
           "run_not_found"),
+    Route("GET", "/api/runs/{run_id}/trace", observability.run_trace, 200, observability.RunTrace,
+          "run_not_found"),
     Route("POST", "/api/runs/{run_id}/regenerate", regeneration.regenerate_run, 202, session_views.Sent,
           "run_not_found session_busy parent_pending parent_not_ended idempotency_conflict agent_inactive "
           "agent_not_found unknown_provider unknown_tool forbidden too_many_sessions queue_full rate_limited"),
@@ -163,6 +165,13 @@ ROUTES: Sequence[Route] = [
           "unauthenticated forbidden_origin rate_limited", access="public"),
     Route("DELETE", "/api/invitations/{invitation_id}", invitations.revoke_invitation, 204, None,
           "invitation_not_found", needs="manage"),
+
+    Route("GET", "/api/observability", observability.get_observability, 200, observability.Observability,
+          needs="build"),
+    Route("PATCH", "/api/observability", observability.change_observability, 200, observability.Observability,
+          needs="manage"),
+    Route("POST", "/api/observability/test", observability.try_trace_service, 200, observability.TraceTest,
+          "trace_service_not_found rate_limited", needs="build"),
 
     Route("GET", "/api/audit", audit.list_audit, 200, audit.AuditEntries, "invalid_cursor", needs="own"),
     Route("GET", "/api/jobs", jobs.list_jobs, 200, jobs.Jobs, "invalid_cursor", needs="own"),

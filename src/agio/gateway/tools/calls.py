@@ -20,6 +20,7 @@ from agio.core.store.records import AgentTool
 from agio.core.store.repository import Effect, ToolRecord
 from agio.core.store.store import Store
 from agio.core.tool import ToolAnswer, ToolContext
+from agio.core.trace_context import TRACEPARENT
 from agio.errors import StoreError, ToolError
 from agio.execution.tool_executor import ToolExecutor, unknown_effect
 from agio.gateway.counters import Counters
@@ -110,6 +111,7 @@ class ToolCalls:
             run="",
             call_id=record.id,
             report=lambda _: None,
+            traceparent=TRACEPARENT.get(),
         )
         self._figures.tool_calls[_kind(asked.team) or asked.tool] += 1
         call = ToolCall(record.id, FunctionCall(asked.tool, ""))

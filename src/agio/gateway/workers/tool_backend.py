@@ -12,6 +12,7 @@ from agio.core.link.link import ToolOffer, ToolReply
 from agio.core.store.repository import Effect, ToolRecord
 from agio.core.store.store import Store
 from agio.core.tool import ToolAnswer, ToolContext
+from agio.core.trace_context import call_span, under
 from agio.errors import StoreError, ToolError, UserError
 from agio.execution.tool_executor import unknown_effect
 from agio.gateway.counters import Counters
@@ -167,6 +168,7 @@ class ToolBackend:
             agent=agent.name,
             lane=lane,
             resumed=None if going_on is None else going_on.resumed,
+            traceparent=under(info.traceparent, call_span(info.run_id, key)),
         )
         team = None
         if offer.kind in ("http", "mcp"):

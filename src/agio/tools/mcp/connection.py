@@ -27,6 +27,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
 from agio.core.mcp import McpOffer
+from agio.core.trace_context import HEADER
 from agio.egress import Egress
 from agio.errors import AgioError, UpstreamError
 from agio.tools.mcp.catalogue import Catalogue
@@ -276,7 +277,11 @@ class Connection:
 
         for _ in range(_ROUNDS):
             params = types.CallToolRequestParams(
-                name=ask.tool, arguments=dict(ask.arguments), input_responses=answers, request_state=state
+                name=ask.tool,
+                arguments=dict(ask.arguments),
+                input_responses=answers,
+                request_state=state,
+                _meta={HEADER: ask.traceparent} if ask.traceparent else None,
             )
             request.sent = True
             # Not `call_tool`, which would check the result against the server's own schema, patterns and all.

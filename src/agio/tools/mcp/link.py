@@ -85,6 +85,8 @@ class Ask(Struct, frozen=True, kw_only=True):
     arguments: Mapping[str, Json]
     timeout_s: float
     report: Report
+    traceparent: str = ""
+    """The W3C trace context of the call; empty: it has none."""
     takes_questions: bool = False
     """Whether a person can be asked; else the server's questions are declined."""
     state: str | None = None

@@ -95,6 +95,7 @@ class McpServers:
             takes_questions=bool(context.run) and kept.rounds < _ROUNDS,
             state=kept.state,
             answers=answers,
+            traceparent=context.traceparent,
         )
         try:
             try:

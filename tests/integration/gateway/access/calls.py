@@ -209,6 +209,7 @@ CALLS: dict[str, list[Call]] = {
     ],
     "get_run": [_at("run"), _at("live_run")],
     "run_definition": [_at("run"), _at("live_run")],
+    "run_trace": [_at("run"), _at("live_run")],
     "regenerate_run": [
         _at(
             "run",
@@ -244,6 +245,9 @@ CALLS: dict[str, list[Call]] = {
     "open_invitation": [Call(query={"token": "nothing"})],
     "accept_invitation": [Call(body={"token": "nothing"})],
     "revoke_invitation": [_at("invitation")],
+    "get_observability": [Call()],
+    "change_observability": [Call(body={"traces": "structure"})],
+    "try_trace_service": [Call(body={"service": "openai"})],
     "list_audit": [
         Call(query={"user": "<user>"}, foreign={"user": 200}),
         Call(query={"action": "agent.create"}),

@@ -43,7 +43,7 @@ SHARED = {
     "mcp_tool",
 }
 """What every admin of a team sees, as all are here."""
-MANAGERS_READ = {"get_run", "run_definition", "run_events", "list_run_tools"}
+MANAGERS_READ = {"get_run", "run_definition", "run_events", "list_run_tools", "run_trace"}
 """What an admin may also read of another's."""
 EMPTY = ("nothing", "null", "an empty object")
 OPTIONAL = {
@@ -93,6 +93,7 @@ EXAMPLES: dict[str, Example] = {
     "list_runs": Example(),
     "get_run": Example({"run_id": "run"}),
     "run_definition": Example({"run_id": "run"}),
+    "run_trace": Example({"run_id": "run"}),
     "regenerate_run": Example({"run_id": "run"}, {"system_prompt": "Shout."}),
     "run_events": Example({"run_id": "run"}),
     "list_run_tools": Example({"run_id": "run"}),
@@ -156,6 +157,9 @@ EXAMPLES: dict[str, Example] = {
     "delete_draft": Example({"draft_id": "draft"}),
     "get_profile": Example(),
     "change_profile": Example({}, {"changes": {"name": "Ann"}}),
+    "get_observability": Example(),
+    "change_observability": Example({}, {"traces": "structure"}),
+    "try_trace_service": Example({}, {"service": "openai"}),
     "list_audit": Example(),
     "list_jobs": Example(),
     "retry_job": Example({"job_id": "job"}),

@@ -33,7 +33,9 @@ USERS_OWN = frozenset(
     | {"message_key", "run_key", "tool_key"}
 )
 """The kinds of things that belong to a user and not to the team."""
-MANAGERS_READ = {"get_run": RUNS, "run_definition": RUNS, "run_events": RUNS, "list_run_tools": RUNS}
+MANAGERS_READ: dict[str, frozenset[str]] = dict.fromkeys(
+    ("get_run", "run_definition", "run_events", "list_run_tools", "run_trace"), RUNS
+)
 """What whoever manages a team may read although it is a colleague's."""
 ANYBODYS = {
     "open_invitation": "an invitation is for whoever has its token",

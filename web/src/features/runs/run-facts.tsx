@@ -1,6 +1,7 @@
 /** Who ran what, when and for how long. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { ExternalLink } from "lucide-react";
 import type { ReactNode } from "react";
 import { agentsQuery } from "@/api/queries";
 import { RunStatus } from "@/components/run-status";
@@ -9,6 +10,7 @@ import { Tooltip } from "@/components/ui/tooltip";
 import { formatAgo, formatMoment } from "@/lib/format";
 import type { RunView } from "@/protocol/api";
 import { RunDefinition } from "./run-definition";
+import { traceQuery } from "./run-queries";
 import { durationWords } from "./run-words";
 
 interface RunFactsProps {
@@ -49,6 +51,7 @@ export function RunFacts({ run, now }: RunFactsProps): ReactNode {
         </Fact>
       </dl>
       <RunDefinition run={run} />
+      {run.ended_at !== null && <TraceLinks run={run} />}
       {run.parent_run_id !== null && (
         <p className="mt-3 text-[0.8125rem] text-soft">
           Continues{" "}
@@ -87,6 +90,30 @@ export function RunFacts({ run, now }: RunFactsProps): ReactNode {
         </p>
       )}
     </div>
+  );
+}
+
+const SERVICES = { openai: "OpenAI dashboard", otlp: "trace viewer" } as const;
+
+/** Ways to the run's trace in the services that it is sent to. */
+function TraceLinks({ run }: { run: RunView }): ReactNode {
+  const links = useQuery(traceQuery(run.id)).data?.links ?? [];
+  if (links.length === 0) return null;
+  return (
+    <p className="mt-3 flex flex-wrap gap-x-5 gap-y-1 text-[0.8125rem]">
+      {links.map(({ service, url }) => (
+        <a
+          key={service}
+          href={url}
+          target="_blank"
+          rel="noreferrer"
+          className="inline-flex items-center gap-1 text-accent-text underline-offset-4 hover:underline"
+        >
+          Open in the {SERVICES[service]}
+          <ExternalLink className="size-3.5" aria-hidden />
+        </a>
+      ))}
+    </p>
   );
 }
 

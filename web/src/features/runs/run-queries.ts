@@ -11,6 +11,14 @@ const ASKED_MS = 15_000;
 /** Whether a run has not ended. */
 export const isGoingOn = (run: RunView): boolean => run.status === "queued" || run.status === "running";
 
+/** The links to an ended run's trace. */
+export const traceQuery = (runId: string) =>
+  queryOptions({
+    queryKey: ["runs", runId, "trace"],
+    queryFn: () => data(api.GET("/api/runs/{run_id}/trace", { params: { path: { run_id: runId } } })),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
 /** How often to poll runs: while one is in progress, and less often while one waits for approval. */
 function followMs(runs: readonly RunView[]): number | false {
   if (runs.some(isGoingOn)) return FOLLOW_MS;

@@ -1,5 +1,6 @@
 /** The parts of the settings, in the order they are listed. */
 import {
+  Activity,
   Blocks,
   Info,
   KeyRound,
@@ -18,6 +19,7 @@ import { ApiKeysSection } from "./api-keys/api-keys-section";
 import { AppearanceSection } from "./appearance-section";
 import { AuditSection } from "./audit-section";
 import { MembersSection } from "./members/members-section";
+import { ObservabilitySection } from "./observability-section";
 import { ProfileSection } from "./profile/profile-section";
 import { ProvidersSection } from "./providers/providers-section";
 
@@ -36,6 +38,13 @@ export const SECTIONS: Section[] = [
   { id: "mcp-servers", label: "MCP servers", icon: Blocks, needs: "use", Content: McpSection },
   { id: "api-keys", label: "API keys", icon: KeyRound, needs: "use", Content: ApiKeysSection },
   { id: "members", label: "Team and members", icon: Users, needs: "manage", Content: MembersSection },
+  {
+    id: "observability",
+    label: "Observability",
+    icon: Activity,
+    needs: "build",
+    Content: ObservabilitySection,
+  },
   { id: "profile", label: "Profile", icon: UserRound, needs: "use", Content: ProfileSection },
   { id: "audit", label: "Audit log", icon: ScrollText, needs: "own", Content: AuditSection },
   { id: "appearance", label: "Appearance", icon: Palette, needs: "use", Content: AppearanceSection },

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from agio.core.store.records import Accepted, ClaimBy, Limits, Submission
 from agio.core.store.repository import RunInfo
 from agio.db.plan import Plan, ask, ask_one
@@ -114,6 +116,8 @@ def _take_in(sent: Arrival, messages: Sequence[Message], limits: Limits) -> Plan
     if given.resume or not is_new:
         asked_by = yield from settle_questions(given, messages, sent.now)
     kind: Kind = "answer" if asked_by is not None or results else "message"
+    if kind == "answer":
+        sent = yield from _in_same_trace(sent, asked_by)
     running = next((run for run in active if run.status == "running" and not run.cancel_requested), None)
     if running is not None and kind == "message" and _steers(sent):
         yield from attach_files(sent.place, messages)
@@ -143,6 +147,15 @@ def _take_in(sent: Arrival, messages: Sequence[Message], limits: Limits) -> Plan
         claimed=claimed,
         to_cancel=to_cancel,
     )
+
+
+def _in_same_trace(sent: Arrival, asked_by: str | None) -> Plan[Arrival]:
+    """Let an answer continue the trace of the run that asked, if that is part of one."""
+    head = sent.session.head
+    row = yield from ask_one("trace_of_run", run_id=asked_by or head.leaf_run_id or head.run_id)
+    if row is None or not row[0]:
+        return sent
+    return structs.replace(sent, given=structs.replace(sent.given, traceparent=str(row[0])))
 
 
 def _steers(sent: Arrival) -> bool:

@@ -108,6 +108,7 @@ def _new_info(sent: Arrival, agent: AgentRecord, title: str) -> RunInfo:
         alias=given.alias,
         request_id=given.request_id,
         log_level=sent.session.head.log_level,
+        traceparent=given.traceparent,
     )
 
 
@@ -151,6 +152,7 @@ def _add(
         definition=info.definition,
         log_level=info.log_level,
         active_agent=info.active_agent,
+        traceparent=info.traceparent,
         **sent.place,
     )
     if row is None:

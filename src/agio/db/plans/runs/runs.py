@@ -13,6 +13,7 @@ from agio.core.text import clean
 from agio.db.plan import Each, Hold, Plan, ask, ask_one
 from agio.db.plans.agents.agents import library_agent
 from agio.db.plans.jobs.jobs import arm_extraction
+from agio.db.plans.jobs.traces import queue_traces
 from agio.db.plans.memories.memories import use_memories
 from agio.db.plans.runs.inputs import requeue_inputs
 from agio.db.plans.runs.log import get_run
@@ -91,6 +92,7 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
         key_id="",
         definition=None,
         log_level=head.log_level,
+        traceparent="",
         **place.columns,
     )
     row = yield from ask_one("get_run", run_id=run.run_id)
@@ -223,6 +225,8 @@ def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
         yield from _ask_person(question, session_id, run_id, now)
     if ended.log_level >= INPUTS:
         yield from requeue_inputs(run_id, session_id, now)
+    if write.sinks:
+        yield from queue_traces(run_id, write.sinks)
     yield from ask("settle_session", session_id=session_id, now=now)
     if write.extract_in_ms is not None:
         yield from arm_extraction(session_id, write.extract_in_ms)

@@ -5,10 +5,13 @@ insert into tenants (id, name, created_at) values (:tenant, :name, :now) on conf
 
 -- name: get_tenant
 -- In the order of TenantRecord's fields.
-select id, name, retention_days, sdk_sessions from tenants where id = :tenant;
+select id, name, retention_days, sdk_sessions, traces from tenants where id = :tenant;
 
 -- name: set_retention
 update tenants set retention_days = :days where id = :tenant;
+
+-- name: set_traces
+update tenants set traces = :traces where id = :tenant;
 
 -- name: set_sdk_sessions
 update tenants set sdk_sessions = :needs where id = :tenant;

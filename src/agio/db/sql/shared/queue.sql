@@ -81,11 +81,13 @@ select
 insert into runs (
     run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq, first_pos,
     created_at, started_at, mark, title, alias, input, worker, token_hash, turns_at_claim, fruitless,
-    request_id, key_id, parent_run_id, parent_seq, branched, definition, log_level, active_agent
+    request_id, key_id, parent_run_id, parent_seq, branched, definition, log_level, active_agent,
+    traceparent
 ) values (
     :run_id, :session_id, :agent_id, :agent_name, :tenant, :user_id, :model, :status, :kind, :epoch, 0, :first_pos,
     :created_at, :started_at, :mark, :title, :alias, :input, :worker, :token_hash, 0, 0,
-    :request_id, :key_id, :parent_run_id, :parent_seq, :branched, :definition, :log_level, :active_agent
+    :request_id, :key_id, :parent_run_id, :parent_seq, :branched, :definition, :log_level, :active_agent,
+    :traceparent
 ) on conflict do nothing returning number;
 
 -- name: newest_input
@@ -114,11 +116,13 @@ delete from run_inputs where run_id = :run_id and consumed = 0;
 -- A run that continues the one that ends, with the input that is left.
 insert into runs (
     run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq,
-    created_at, mark, title, input, token_hash, turns_at_claim, fruitless, request_id, key_id, branched, log_level
+    created_at, mark, title, input, token_hash, turns_at_claim, fruitless, request_id, key_id, branched, log_level,
+    traceparent
 )
 select
     :made, session_id, agent_id, agent_name, tenant_id, user_id, model, 'queued', 'message', 0, 0,
-    :now, mark, :title, :input, token_hash, 0, 0, request_id, key_id, 0, log_level
+    :now, mark, :title, :input, token_hash, 0, 0, request_id, key_id, 0, log_level,
+    traceparent
 from runs where run_id = :run_id returning number;
 
 -- name: take_in
@@ -152,6 +156,9 @@ update agent_sessions set leaf_run_id = :leaf where id = :session_id;
 -- name: pending_of_run
 -- The calls that a run ended with and whose results are expected.
 select pending from runs where run_id = :run_id;
+
+-- name: trace_of_run
+select traceparent from runs where run_id = :run_id;
 
 -- name: newest_title
 -- The title of a session's run that began last.

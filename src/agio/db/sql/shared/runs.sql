@@ -5,7 +5,7 @@
     run_id, session_id, agent_name, model, status, epoch, last_seq, created_at, ended_at, mark, tenant_id, user_id,
     coalesce(first_pos, 0) as first_pos, error_code, title, agent_id, alias, cancel_requested_at, worker, token_hash,
     started_at, goal_met, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message,
-    copied_from, parent_run_id, parent_seq, branched, definition, log_level, active_agent, needed
+    copied_from, parent_run_id, parent_seq, branched, definition, log_level, active_agent, needed, traceparent
 
 -- name: get_run
 select {run_columns} from runs where run_id = :run_id;

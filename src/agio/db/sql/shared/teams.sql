@@ -2,7 +2,7 @@
 
 -- name: rename_tenant
 -- In the order of TenantRecord's fields.
-update tenants set name = :name where id = :tenant returning id, name, retention_days, sdk_sessions;
+update tenants set name = :name where id = :tenant returning id, name, retention_days, sdk_sessions, traces;
 
 -- part: members
 -- In the order of Member's fields.

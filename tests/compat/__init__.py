@@ -1,0 +1,1 @@
+"""Programs that try agio with real services: `make compat`, `make live`."""
