@@ -12,7 +12,7 @@ from msgspec import structs
 from agio import tool
 from agio.telemetry.export.config import OpenAITraces, OtlpExport, TraceSettings
 from agio.testing import Call, Reply
-from agio.worker.app import App
+from agio.worker.app import App, load_app
 from tests.flows.server.home import LIMITS, Home, open_home
 from tests.flows.server.talk import SseTalk
 from tests.flows.server.test_mcp import add_server
@@ -413,3 +413,42 @@ async def test_without_a_service_nothing_is_queued(tmp_path: Path) -> None:
         assert "traceparent" not in home.model.calls[-1].headers
         assert (await home.ask("GET", "/api/observability"))["services"] == []
         assert (await store.trace_backlog("openai"))[0] == 0
+
+
+SDK_MODULE = '''
+from agents import Agent, function_tool
+
+
+@function_tool
+def clock() -> str:
+    """Return the time."""
+    return "12:00"
+
+
+billing = Agent("billing", instructions="Be brief.", model="openai-chat:test")
+desk = Agent("desk", instructions="Be brief.", model="openai-chat:test", tools=[clock], handoffs=[billing])
+'''
+
+
+@pytest.mark.parametrize("script", ["tool", "handoff"])
+async def test_a_run_that_the_sdk_drives_is_sent_as_one_of_its_own(tmp_path: Path, script: str) -> None:
+    """R10, R13: its trace is made from the same log, and is the trace that the SDK itself sends."""
+    module = tmp_path / "my_agents.py"
+    module.write_text(SDK_MODULE)
+    async with (
+        collecting() as ours,
+        collecting() as theirs,
+        open_home(tmp_path, "direct", limits=QUICK, app=load_app(str(module)), traces=traced(ours)) as home,
+    ):
+        agents = cast("list[dict[str, str]]", (await home.ask("GET", "/api/agents"))["items"])
+        desk = next(agent["id"] for agent in agents if agent["name"] == "desk")
+        home.http.headers["traceparent"] = CALLER
+        home.model.script(*SCRIPTS[script])
+        await SseTalk(home, await home.start_session(desk)).say("Please.")
+        assert all(call.headers["traceparent"][3:35] == "ab" * 16 for call in home.model.calls)
+        async with sdk_model(home.model) as model:
+            make = partial(Agent[None], instructions="Be brief.", model=model)
+            home.model.script(*SCRIPTS[script])
+            agent = make("desk", tools=[clock], handoffs=[make("billing")])
+            await run_sdk(f"{theirs.url}/v1/traces/ingest", agent, "Please.")
+        assert "\n".join(shape_of(await _until(ours, 1))) == "\n".join(shape_of(theirs.items))

@@ -42,11 +42,6 @@ export const meQuery = queryOptions({
   },
 });
 
-export const observabilityQuery = queryOptions({
-  queryKey: ["observability"],
-  queryFn: () => data(api.GET("/api/observability")),
-});
-
 /** All agents of the team; it is small enough to be read whole. */
 export const agentsQuery = queryOptions({
   queryKey: ["agents"],

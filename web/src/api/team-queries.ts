@@ -66,6 +66,11 @@ export const auditQuery = ({ action, user }: AuditFilter = {}) =>
     getNextPageParam: (page) => page.next,
   });
 
+export const observabilityQuery = queryOptions({
+  queryKey: ["observability"],
+  queryFn: () => data(api.GET("/api/observability")),
+});
+
 export const signInMethodsQuery = queryOptions({
   queryKey: ["sign-in-methods"],
   queryFn: () => data(api.GET("/api/sign-in/methods")),
