@@ -100,6 +100,7 @@ class Repository:
         self.executor = executor
         self._sinks = sinks
         """Where the traces of runs are sent when they have ended."""
+        self._known = definitions.KnownDefinitions()
 
     # The log
 
@@ -457,7 +458,10 @@ class Repository:
     async def accept(self, tenant: str, user: str, given: Submission, limits: Limits) -> Accepted:
         """Accept a message into its session. Answers to questions about calls are recorded in the audit log."""
         take = self._take_answers if given.resume else self._take_in
-        return await take(tenant, user, given, limits)
+        accepted = await take(tenant, user, given, limits, self._known)
+        if (begun := accepted.claimed) is not None:
+            self._known.note(begun.agent, begun.info.definition)
+        return accepted
 
     async def check(self) -> None:
         """Raise StoreError if the store cannot be read or written now."""
