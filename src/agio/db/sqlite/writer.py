@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from agio.db.pace import pace_s
 from agio.db.queries import load_queries
-from agio.db.sqlite.batch import Batch
+from agio.db.sqlite.batch import Batch, HalfWritten
 from agio.db.sqlite.database import open_writable, store_error
 from agio.db.sqlite.live import LiveRun, LiveRuns, load_live_runs
 from agio.db.sqlite.reader import LogReader
@@ -175,7 +175,8 @@ class Writer:
         except Exception as error:  # the thread survives every error
             self._undo(batch)
             if len(calls) == 1:
-                calls[0].error = store_error(error, self._path)
+                refusal = error.refusal if isinstance(error, HalfWritten) else error
+                calls[0].error = store_error(refusal, self._path)
                 return
             for call in calls:  # one failing write must not fail the others
                 self._commit([call])
