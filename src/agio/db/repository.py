@@ -114,6 +114,10 @@ class Repository:
             write = structs.replace(write, sinks=list(self._sinks))
         return self.executor.append(write)
 
+    def hurry(self, run_id: str) -> None:
+        """See `LogWriter`."""
+        self.executor.hurry(run_id)
+
     create_run = _write(runs.create_run)
     claim_run = _write(runs.claim_run)
     find_tool = _read(runs.find_tool)

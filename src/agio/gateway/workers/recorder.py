@@ -77,6 +77,10 @@ class Recorder:
         written.add_done_callback(partial(self._written, run, write, answer, time.monotonic()))
         return answer
 
+    def hurry(self, run: ClaimedRun) -> None:
+        """Commit a run's waiting frame soon."""
+        self._store.hurry(run.info.run_id)
+
     def _append(self, run: ClaimedRun, write: Append) -> Awaitable[None]:
         if (
             write.consumed and write.frame.first_seq > run.last_seq
