@@ -143,7 +143,12 @@ async def take_pass(one: Candidate, model: ModelServer, plan: Plan) -> None:
     for phase in PHASES:
         if phase.throughput or not one.server.throughput_only:
             shortened = phase._replace(at_once=min(phase.at_once, plan.most_at_once))
-            figures[phase.name] = await measure(one, model, shortened, until(shortened, plan))
+            own_ms = await ask_model_itself(model, shortened) if phase.spread else 0.0
+            measured = await measure(one, model, shortened, until(shortened, plan))
+            figures[phase.name] = measured._replace(
+                first_piece_ms=measured.first_piece_ms - own_ms,
+                first_piece_p99_ms=measured.first_piece_p99_ms - own_ms,
+            )
     if alone := figures.get(ALONE.name):
         above_ms = alone.first_piece_ms - one.model_alone_ms[-1]
         figures[ALONE.name] = alone._replace(first_piece_ms=above_ms)
@@ -167,7 +172,12 @@ async def measure(
     model.control(phase.tokens, phase.pace_ms)
     before = process.used()
     loaded = await put_load(
-        process.port, process.shape, tokens=phase.tokens, at_once=phase.at_once, enough=enough
+        process.port,
+        process.shape,
+        tokens=phase.tokens,
+        at_once=phase.at_once,
+        enough=enough,
+        spread_s=phase.spread_s,
     )
     await asyncio.sleep(SETTLE_S)
     after = process.used()
@@ -180,7 +190,22 @@ async def measure(
         written_bytes=(after.written_bytes - before.written_bytes) / loaded.runs,
         runs_per_s=loaded.runs / loaded.wall_s,
         first_piece_ms=loaded.first_piece_ms,
+        first_piece_p99_ms=loaded.first_piece_p99_ms,
     )
+
+
+async def ask_model_itself(model: ModelServer, phase: Phase) -> float:
+    """Milliseconds to the first text when a phase's clients ask the model itself: the median."""
+    model.control(phase.tokens, phase.pace_ms)
+    loaded = await put_load(
+        model.port,
+        by_model_itself(),
+        tokens=phase.tokens,
+        at_once=phase.at_once,
+        enough=lambda begun: begun >= phase.at_once,
+        spread_s=phase.spread_s,
+    )
+    return loaded.first_piece_ms
 
 
 async def ask_model_alone(model: ModelServer) -> float:

@@ -16,16 +16,26 @@ class Phase(NamedTuple):
     rounds: int = 0
     throughput: bool = False
     """Whether servers that are measured for throughput only go through it too."""
+    spread: bool = False
+    """Whether the clients begin one after the other over the length of a run, so that their runs are not in step."""
+
+    @property
+    def spread_s(self) -> float:
+        return self.tokens * self.pace_ms / 1000 if self.spread else 0.0
 
 
 class Measured(NamedTuple):
-    """What one phase took; CPU and bytes are those of a run. Of `alone` the first piece is above the model's own."""
+    """What one phase took; CPU and bytes are those of a run.
+
+    Of `alone` and the spread phases the first piece is above the median of the model's own.
+    """
 
     runs: int
     cpu_ms: float
     written_bytes: float
     runs_per_s: float
     first_piece_ms: float
+    first_piece_p99_ms: float
 
 
 Pass = dict[str, Measured]
@@ -42,6 +52,8 @@ PHASES = (
     Phase("paced_100_1", 1, at_once=100, pace_ms=20, rounds=2),
     Phase("paced_100_200", 200, at_once=100, pace_ms=20, rounds=1),
     Phase("crowd_200", 200, at_once=64, throughput=True),
+    Phase("loaded_60", 100, at_once=60, pace_ms=20, rounds=4, spread=True),
+    Phase("loaded_300", 50, at_once=300, pace_ms=40, rounds=3, spread=True),
 )
 OPEN_STREAMS = Phase("open", 50, at_once=200, pace_ms=250, rounds=1)
 
@@ -74,6 +86,10 @@ FIGURES = (
     Figure("stream_kb", "KB of memory an open stream, 200 open", "KB/stream", target=40),
     Figure("memory_mb", "MB of memory after the first runs", "MB", 0),
     Figure("first_piece_ms", "ms to the first text above the model's own, idle", "first ms", target=5),
+    Figure("first_60_ms", "the same among 60 streams, 20 ms a token", "first ms, 60", target=30),
+    Figure("first_60_p99_ms", "the same, 99 of 100", "p99, 60"),
+    Figure("first_300_ms", "the same among 300 streams, 40 ms a token", "first ms, 300", target=60),
+    Figure("first_300_p99_ms", "the same, 99 of 100", "p99, 300"),
     Figure("written_20", "bytes written a token, 20 streams", "B/token, 20", 0, target=1024, of_disk=True),
     Figure("written_100", "bytes written a token, 100 streams", "B/token, 100", 0, target=1024, of_disk=True),
     Figure("start_s", "seconds from start to the first request served", "start s", 2, target=1.5),
@@ -96,6 +112,10 @@ def figures_of_passes(passes: list[Pass]) -> dict[str, float]:
         "runs_per_s": lambda each: each["crowd_200"].runs_per_s,
         "tokens_per_s": lambda each: each["burst_1000"].runs_per_s * 1000,
         "first_piece_ms": lambda each: each["alone"].first_piece_ms,
+        "first_60_ms": lambda each: each["loaded_60"].first_piece_ms,
+        "first_60_p99_ms": lambda each: each["loaded_60"].first_piece_p99_ms,
+        "first_300_ms": lambda each: each["loaded_300"].first_piece_ms,
+        "first_300_p99_ms": lambda each: each["loaded_300"].first_piece_p99_ms,
         "written_20": lambda each: each["paced_20_200"].written_bytes / 200,
         "written_100": lambda each: each["paced_100_200"].written_bytes / 200,
     }

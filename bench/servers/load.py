@@ -30,6 +30,11 @@ class Loaded:
     def first_piece_ms(self) -> float:
         return median(self.first_piece_s) * 1000
 
+    @property
+    def first_piece_p99_ms(self) -> float:
+        ordered = sorted(self.first_piece_s)
+        return ordered[len(ordered) * 99 // 100] * 1000
+
 
 class OpenStreams:
     """Streams that have shown text and go on: `all_open` is set when there are as many as expected."""
@@ -52,13 +57,18 @@ async def put_load(
     at_once: int,
     enough: Callable[[int], bool],
     streams: OpenStreams | None = None,
+    spread_s: float = 0,
 ) -> Loaded:
-    """Let `at_once` clients begin runs until there are `enough`, and wait for the last. Raises ServerFailed."""
+    """Let `at_once` clients begin runs until there are `enough`, and wait for the last. Raises ServerFailed.
+
+    The clients' first runs are spread evenly over `spread_s`.
+    """
     loaded = Loaded()
     begun = 0
 
-    async def be_client() -> None:
+    async def be_client(number: int) -> None:
         nonlocal begun
+        await asyncio.sleep(spread_s * number / at_once)
         client = Client(port, streams.opened if streams else None)
         try:
             while not enough(begun):
@@ -75,8 +85,8 @@ async def put_load(
     began_at = time.perf_counter()
     try:
         async with asyncio.TaskGroup() as clients:
-            for _ in range(at_once):
-                clients.create_task(be_client())
+            for number in range(at_once):
+                clients.create_task(be_client(number))
     except* (ConnectionLost, Refused, ServerFailed, OSError, TimeoutError) as errors:
         first = errors.exceptions[0]
         raise ServerFailed(f"{type(first).__name__}: {first}") from errors

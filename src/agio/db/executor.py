@@ -27,6 +27,10 @@ class Executor(Protocol):
         """
         ...
 
+    def hurry(self, run_id: str) -> None:
+        """Commit a run's waiting frames as if they were urgent."""
+        ...
+
     def check_room(self) -> None:
         """Raise StoreError `store_full` if the next writes will not fit."""
         ...

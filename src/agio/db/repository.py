@@ -100,6 +100,7 @@ class Repository:
         self.executor = executor
         self._sinks = sinks
         """Where the traces of runs are sent when they have ended."""
+        self._known = definitions.KnownDefinitions()
 
     # The log
 
@@ -112,6 +113,10 @@ class Repository:
         if write.sinks or (write.end is not None and self._sinks):
             write = structs.replace(write, sinks=list(self._sinks))
         return self.executor.append(write)
+
+    def hurry(self, run_id: str) -> None:
+        """See `LogWriter`."""
+        self.executor.hurry(run_id)
 
     create_run = _write(runs.create_run)
     claim_run = _write(runs.claim_run)
@@ -457,7 +462,10 @@ class Repository:
     async def accept(self, tenant: str, user: str, given: Submission, limits: Limits) -> Accepted:
         """Accept a message into its session. Answers to questions about calls are recorded in the audit log."""
         take = self._take_answers if given.resume else self._take_in
-        return await take(tenant, user, given, limits)
+        accepted = await take(tenant, user, given, limits, self._known)
+        if (begun := accepted.claimed) is not None:
+            self._known.note(begun.agent, begun.info.definition)
+        return accepted
 
     async def check(self) -> None:
         """Raise StoreError if the store cannot be read or written now."""

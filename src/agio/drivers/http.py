@@ -3,7 +3,7 @@
 import asyncio
 import errno
 from collections.abc import AsyncGenerator, Awaitable, Mapping
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
@@ -70,46 +70,38 @@ class ModelHttp:
         self._pools: dict[asyncio.AbstractEventLoop, Connections] = {}
 
     async def turn(self, url: str, body: bytes, decoder: TurnDecoder) -> AsyncGenerator[list[ModelEvent]]:
-        """Post the body and yield the decoded events of each network read, up to and including the TurnEnd."""
-        async with aclosing(self.stream(url, self._sent(), body)) as reads:
-            try:
-                async for items in reads:
-                    try:
-                        events = decoder.read(items)
-                    except (ModelError, *_GARBLED):
-                        # The error discards the events of its read, but their usage still counts.
-                        if decoder.partial_usage.total:
-                            yield [PartialUsage(decoder.partial_usage)]
-                        raise
-                    if decoder.ended:
-                        await _drain(reads)
-                        yield events
-                        return
-                    yield events
-                events = decoder.close()
-            except _GARBLED as error:
-                raise self.faults.make("invalid_response", f"{error}.") from error
-            if not decoder.ended:
-                raise self.faults.make("stream_broken", "the stream ended before the turn did.")
-            yield events
+        """Post the body and yield the decoded events of each network read, up to and including the TurnEnd.
 
-    async def stream(self, url: str, headers: Mapping[str, str], body: bytes) -> AsyncGenerator[list[bytes]]:
-        """Post the body and yield the event data of each network read. Closing the generator disconnects."""
+        Closing the generator disconnects.
+        """
         pool = self._pool()
-        answer = await self._reach(pool.post(parse_url(url), headers, body))
+        answer = await self._reach(pool.post(parse_url(url), self._sent(), body))
         try:
             if answer.status != 200 or _content_type(answer) in _NOT_A_STREAM:
                 raise await self._refusal(answer)
-            reader = SSEReader()
-            while True:
+            reader, more = SSEReader(), True
+            while more and not decoder.ended:
+                chunk = await answer.read()
+                more = bool(chunk)
                 try:
-                    chunk = await answer.read()
-                except BrokenAnswer as error:
-                    raise self.faults.make("stream_broken", f"{error}.") from error
-                if not chunk:
-                    break
-                yield reader.feed(chunk)
-            yield reader.close()
+                    events = decoder.read(reader.feed(chunk) if more else reader.close())
+                except (ModelError, *_GARBLED):
+                    # The error discards the events of its read, but their usage still counts.
+                    if decoder.partial_usage.total:
+                        yield [PartialUsage(decoder.partial_usage)]
+                    raise
+                if decoder.ended:
+                    await _drain(answer)
+                yield events
+            if not decoder.ended:
+                events = decoder.close()
+                if not decoder.ended:
+                    raise self.faults.make("stream_broken", "the stream ended before the turn did.")
+                yield events
+        except BrokenAnswer as error:
+            raise self.faults.make("stream_broken", f"{error}.") from error
+        except _GARBLED as error:
+            raise self.faults.make("invalid_response", f"{error}.") from error
         finally:
             pool.release(answer)
 
@@ -201,9 +193,11 @@ def _content_type(answer: Connection) -> str:
     return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def _drain(reads: AsyncGenerator[list[bytes]]) -> None:
+async def _drain(answer: Connection) -> None:
     """Read the bytes after the end of a turn, so that the connection can be reused."""
-    with suppress(TimeoutError, ModelError):
+    if answer.complete:
+        return
+    with suppress(TimeoutError, BrokenAnswer):
         async with asyncio.timeout(_DRAIN_S):
-            async for _ in reads:
+            while await answer.read():
                 pass

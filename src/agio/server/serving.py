@@ -12,6 +12,7 @@ from agio.db.operate.preflight import has_account
 from agio.egress import Egress
 from agio.errors import UserError
 from agio.gateway.gateway import Gateway
+from agio.gateway.workers.connected_worker import HERE
 from agio.protocol.ids import new_id
 from agio.server.address import note_address
 from agio.server.announcement import Announcement
@@ -182,7 +183,7 @@ class _Server:
                 app=self._app,
                 egress=Egress(self._server.egress_allow),
             )
-            await self._worker.join(gateway.pool.connect(self._worker))
+            await self._worker.join(gateway.pool.connect(self._worker, HERE))
         elif self._worker_key is not None and options.workers:
             arguments = ["--room", str(limits.running_per_worker)]
             if options.app is not None:

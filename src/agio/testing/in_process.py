@@ -18,6 +18,7 @@ from agio.drivers.registry import SERVICES
 from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
 from agio.gateway.gateway import Gateway
 from agio.gateway.routes.runs.outcome import RunOutcome
+from agio.gateway.workers.connected_worker import HERE
 from agio.protocol.ids import new_id
 from agio.server.composition import STORE_NAME, GatewayConfig, make_http_server, opened_gateway
 from agio.server.listening import listen, loopback_url
@@ -65,7 +66,7 @@ async def serve_in_process(
                 async with asyncio.timeout(START_S):
                     await server.wait_started()
                     if link == "direct":
-                        await worker.join(gateway.pool.connect(worker))
+                        await worker.join(gateway.pool.connect(worker, HERE))
                     else:
                         socket_link = SocketLink(loopback_url(sock), plan.worker_key or "", worker)
                         tasks.append(asyncio.create_task(socket_link.run()))

@@ -123,6 +123,9 @@ class SocketLink:
         answered = self._calls.ask(number, wire.Write(number, claim, write), claim.run_id)
         return cast("asyncio.Future[Answer]", answered)
 
+    def hurry(self, claim: Claim) -> None:
+        """Do nothing: the hint would cost a message."""
+
     async def begin_tool(
         self, claim: Claim, key: str, tool: str, effect: Effect, lane: str = ""
     ) -> ToolRecord | None:

@@ -84,6 +84,10 @@ class Outbox:
         self._send(write, written, None)
         return written
 
+    def hurry(self, run_id: str) -> None:
+        """See `LogWriter`."""
+        self._link.hurry(self._claim)
+
     def _send(self, write: Append, written: asyncio.Future[None], troubles: "_Troubles | None") -> None:
         try:
             answered = asyncio.ensure_future(self._link.append(self._claim, write))

@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
-from agio.core.store.repository import AgentRunRepository, Append
+from agio.core.store.repository import AgentRunRepository, Append, Outcome
 from agio.errors import AgioError, StoreError
 from agio.protocol.frames import Frame
+from agio.protocol.messages import UserMessage
 from tests.support.backends import begin, finish, frame, new_run, turn
 
 WRONG = [
@@ -137,6 +138,22 @@ async def test_a_turn_that_cannot_be_json_is_refused_alone(store: AgentRunReposi
     with pytest.raises(StoreError, match="not_storable"):
         await store.append(Append(frame("r1", 1, 1), [bad]))
     await store.append(Append(frame("r1", 1, 1)))
+
+
+async def test_an_end_that_cannot_be_json_is_refused_alone(store: AgentRunRepository) -> None:
+    """L9: what is refused half-way leaves nothing, and its neighbours in the batch are committed."""
+    for run_id in ("r1", "r2", "r3"):
+        await begin(store, run_id, thread=run_id)
+    broken = Outcome(messages=[UserMessage(id="m", content="x", metadata={"no": object()})])
+    results = await asyncio.gather(
+        store.append(Append(frame("r1", 1, 1), [turn("r1", 1, 1)])),
+        store.append(Append(frame("r2", 1, 1), end="completed", outcome=broken)),
+        store.append(Append(frame("r3", 1, 1), end="completed", outcome=Outcome())),
+        return_exceptions=True,
+    )
+    assert [getattr(result, "code", None) for result in results] == [None, "not_storable", None]
+    runs = [await store.get_run(run_id) for run_id in ("r1", "r2", "r3")]
+    assert [(run.status, run.last_seq) for run in runs] == [("running", 1), ("running", 0), ("completed", 1)]
 
 
 async def _prepare(store: AgentRunRepository) -> bytes:

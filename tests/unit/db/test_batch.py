@@ -16,7 +16,7 @@ from agio.db.plans.runs.runs import claim_run, create_run
 from agio.db.plans.sessions.sessions import delete_session
 from agio.db.queries import load_queries
 from agio.db.records import now_ms
-from agio.db.sqlite.batch import TAIL_ROWS, Batch
+from agio.db.sqlite.batch import TAIL_ROWS, Batch, HalfWritten
 from agio.db.sqlite.connector import Connection, Cursor
 from agio.db.sqlite.database import open_writable
 from agio.db.sqlite.live import LiveRuns, load_live_runs
@@ -174,10 +174,10 @@ def test_an_end_that_cannot_be_kept_leaves_the_run_running() -> None:
     bench = Bench("a")
     broken = UserMessage(id="m", content="x", metadata={"no": object()})
     batch = bench.batch()
-    with pytest.raises(StoreError, match="not_storable"):
+    with pytest.raises(HalfWritten, match="not_storable"):
         batch.append(Append(line("a", 1), (), "completed", outcome=Outcome(messages=[broken])))
-    batch.append(Append(line("a", 1)))
-    batch.commit()
+    batch.rollback()
+    bench.append(line("a", 1))
     assert bench.live.runs["a"].last_seq == 1
     assert bench.count("logs") == 0
 

@@ -62,6 +62,9 @@ class Ledger:
         self.greetings.append(greeting)
         return Welcome(self.honoured, 10.0, 20.0)
 
+    def hurry(self, claim: Claim) -> None:
+        """Nothing waits here."""
+
     async def append(self, claim: Claim, write: Append) -> Answer:
         await asyncio.sleep(0)
         if self.refusals:

@@ -172,7 +172,7 @@ class _Call:
         state, text, partial = self.state, list[str](), Usage()
         started, guard = now_s(), Watchdog(self.state.config)
         try:
-            async with guard.guarded(), aclosing(state.driver.stream(request)) as stream:
+            async with guard, aclosing(state.driver.stream(request)) as stream:
                 async for batch in stream:
                     guard.alive(bool(batch))
                     for event in batch:

@@ -52,6 +52,7 @@ class Journal:
         append: Callable[[Append], Awaitable[None]],
         limit_bytes: int | None = None,
         prices: Mapping[str, Price] = NO_PRICES,
+        hurry: Callable[[str], None] = lambda run_id: None,
     ) -> None:
         self.fold = fold
         fold.uncharged.clear()  # earlier appends have charged what the log says
@@ -67,6 +68,7 @@ class Journal:
         self._epoch = epoch
         self._prices = prices
         self._append = append
+        self._hurry_store = hurry
         self._lines: list[bytes] = []
         self._events: list[AgentEvent] = []
         self._turns: list[TurnRecord] = []
@@ -83,6 +85,12 @@ class Journal:
         self._busy = False
         """Whether an append is in flight or scheduled."""
         self._in_flight = False
+        self._hurried = False
+        """Whether the append in flight is urgent."""
+        self._urgent = False
+        """Whether a person or a caller waits for the next append."""
+        self._speaking = ""
+        """The message that the newest text belongs to."""
         self._timer: asyncio.TimerHandle | None = None
         self._waiting = False
         """Whether the timer only waits for more events to share the commit."""
@@ -115,11 +123,14 @@ class Journal:
         self._lines.append(line)
         if self.shown:
             self._events.append(event)
-        if not self._busy:
-            if not isinstance(event, _SPEECH):
-                self._wait()
-            elif self._timer is None or self._waiting:
+        if isinstance(event, _SPEECH):
+            if event.message_id is not UNSET and event.message_id != self._speaking:
+                self._speaking, self._urgent = event.message_id, True
+                self._hurry_in_flight()
+            if not self._busy and (self._timer is None or self._waiting):
                 self._schedule()
+        elif not self._busy:
+            self._wait()
 
     @property
     def crowded(self) -> bool:
@@ -175,6 +186,7 @@ class Journal:
     async def commit(self) -> None:
         """Wait until everything emitted and recorded so far is durable. Raises the store's error."""
         while self._failure is None and (self._busy or self._lines or self._turns or self._begins):
+            self._urgent = self._urgent or bool(self._lines or self._turns or self._begins)
             self._hurry()
             await self._settled()
         if self._failure is not None:
@@ -223,6 +235,14 @@ class Journal:
         if not self._busy:
             self._busy = True
             asyncio.get_running_loop().call_soon(self._write)
+        else:
+            self._hurry_in_flight()
+
+    def _hurry_in_flight(self) -> None:
+        """Hurry the append that the next one must wait for."""
+        if self._in_flight and not self._hurried:
+            self._hurried = True
+            self._hurry_store(self._run_id)
 
     def _write(self) -> None:
         if self._failure is not None:
@@ -236,25 +256,27 @@ class Journal:
         create, self._create = self._create, None
         level, self._level = self._level, PLAIN
         consumed, self._consumed = self._consumed, 0
+        urgent, self._urgent = self._urgent, False
         payload = b"\n".join(lines) + b"\n" if lines else b""
         frame = Frame(self._run_id, self._epoch, self.seq - len(lines) + 1, len(lines), payload)
+        write = Append(
+            frame,
+            turns,
+            self._end,
+            self._error_code,
+            create,
+            begins,
+            ends,
+            self._outcome,
+            self._error_message,
+            level,
+            self._charge(),
+            consumed,
+            urgent=urgent,
+        )
+        self._hurried = write.is_urgent
         try:
-            written = self._append(
-                Append(
-                    frame,
-                    turns,
-                    self._end,
-                    self._error_code,
-                    create,
-                    begins,
-                    ends,
-                    self._outcome,
-                    self._error_message,
-                    level,
-                    self._charge(),
-                    consumed,
-                )
-            )
+            written = self._append(write)
         except Exception as error:  # a third-party store may raise anything
             self._fail(error if isinstance(error, AgioError) else StoreError("store_failed", repr(error)))
             return
@@ -280,7 +302,7 @@ class Journal:
             self._ready.extend(events)
         self._busy = False
         self._next_at = asyncio.get_running_loop().time() + PACE_S
-        if self._end is not None and self._lines:
+        if (self._end is not None or self._urgent) and self._lines:
             self._hurry()
         elif self._lines:
             self._schedule()

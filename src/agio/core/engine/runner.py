@@ -151,8 +151,8 @@ class RunStream(AsyncIterator[AgentEvent]):
         epoch = 1 if log is None else log.info.epoch
         limit_bytes = runner.agent.config.max_run_bytes
         prices = dict(runner.agent.config.prices)
-        append = runner.repository.append
-        self._journal = Journal(fold, request.run_id, epoch, append, limit_bytes, prices)
+        writer = runner.repository
+        self._journal = Journal(fold, request.run_id, epoch, writer.append, limit_bytes, prices, writer.hurry)
         self._journal.on_failure = self.cancel
         self._state = LoopState(runner.member, runner.team, request, self._journal, prices, runner.files)
         self._task: asyncio.Task[None] | None = None

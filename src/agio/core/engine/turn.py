@@ -230,7 +230,7 @@ class _Attempt:
         started = now_s()
         guard = Watchdog(self._state.config)
         try:
-            async with guard.guarded(), aclosing(self._state.driver.stream(request)) as stream:
+            async with guard, aclosing(self._state.driver.stream(request)) as stream:
                 async for batch in stream:
                     said = any(event.__class__ is not PartialUsage for event in batch)
                     if said and watch.first_token_s is None:

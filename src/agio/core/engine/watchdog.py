@@ -3,8 +3,7 @@
 import asyncio
 import random
 from collections import Counter
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from types import TracebackType
 
 from agio.core.config import AgentRunConfig
 from agio.errors import ModelError
@@ -21,7 +20,7 @@ def retry_delay(config: AgentRunConfig, error: ModelError, failures: Counter[str
 
 
 class Watchdog:
-    """Ends a turn that does not start, stalls, or takes too long. It holds one timer at a time."""
+    """Ends a turn that does not start, stalls, or takes too long: `async with`. It holds one timer at a time."""
 
     def __init__(self, config: AgentRunConfig) -> None:
         self._config = config
@@ -29,27 +28,29 @@ class Watchdog:
         self._started = self._last = self._loop.time()
         self._begun = False
         self._expired = "first_token_timeout"
-        self._struck = False
         self.held = False
         """Whether reading is paused while the store or the reader catches up."""
-        self._scope: asyncio.Timeout | None = None
+        self._scope = asyncio.timeout(None)
         self._timer: asyncio.TimerHandle | None = None
 
-    @asynccontextmanager
-    async def guarded(self) -> AsyncGenerator[None]:
-        """Watch what happens within. Raises ModelError when a timeout ends it."""
+    async def __aenter__(self) -> None:
+        """Watch what happens within."""
+        await self._scope.__aenter__()
+        self._check()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Raise ModelError if a timeout ended it."""
+        if self._timer is not None:
+            self._timer.cancel()
         try:
-            async with asyncio.timeout(None) as self._scope:
-                self._check()
-                yield
-        except TimeoutError as error:
-            if not self._struck:
-                words = f"The model's driver timed out: {error}."
-                raise ModelError("connection_failed", words, retryable=True) from error
+            await self._scope.__aexit__(kind, error, trace)
+        except TimeoutError:
             raise self._error() from None
-        finally:
-            if self._timer is not None:
-                self._timer.cancel()
+        if isinstance(error, TimeoutError):
+            words = f"The model's driver timed out: {error}."
+            raise ModelError("connection_failed", words, retryable=True) from error
 
     def alive(self, begun: bool) -> None:
         """Reset the idle timer. `begun` marks data that is part of the answer."""
@@ -83,7 +84,6 @@ class Watchdog:
             self._timer = self._loop.call_at(now + config.idle_timeout_s, self._check)
         elif due > now:
             self._timer = self._loop.call_at(due, self._check)
-        elif self._scope is not None:
+        else:
             self._expired = code
-            self._struck = True
             self._scope.reschedule(now)

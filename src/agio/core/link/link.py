@@ -199,6 +199,10 @@ class Link(Protocol):
         """Make events durable. Repeating a stored append returns the same answer."""
         ...
 
+    def hurry(self, claim: Claim) -> None:
+        """Commit the run's waiting frame soon; see `LogWriter`. It is a hint that need not arrive."""
+        ...
+
     async def begin_tool(
         self, claim: Claim, key: str, tool: str, effect: Effect, lane: str = ""
     ) -> ToolRecord | None:

@@ -267,6 +267,13 @@ class Append(Struct, frozen=True):
     """With `end`, after which time the session's memories are extracted. The gateway sets it, not the worker."""
     sinks: list[str] = field(default_factory=list[str])
     """Where the ended run's trace is to be sent: set by the store, only with `end`."""
+    urgent: bool = False
+    """Whether it begins what a person reads, or a caller waits: it shares fewer commits than other text."""
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether a person or a tool waits for it."""
+        return self.urgent or not self.is_frame_only
 
     @property
     def is_frame_only(self) -> bool:
@@ -309,6 +316,10 @@ class LogWriter(Protocol):
         one. Repeating a stored frame changes nothing and succeeds. Raises StoreError `stale_epoch`, `sequence_gap`,
         `append_conflict`, `run_ended`, `run_exists`, `thread_busy`.
         """
+        ...
+
+    def hurry(self, run_id: str) -> None:
+        """Commit a run's waiting frame as if it were urgent: an urgent append waits behind it."""
         ...
 
 

@@ -42,11 +42,15 @@ class PostgresAppender:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         item = Waiting(write, pack_turns(write), done)
         self._waiting.append(item)
-        if not item.is_plain:
+        if write.is_urgent:
             self._hurry.set()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._serve(), name="agio-appender")
         return done
+
+    def hurry(self) -> None:
+        """Commit the waiting appends now."""
+        self._hurry.set()
 
     async def close(self) -> None:
         """Commit the waiting appends, and pack the logs of the runs that have ended."""

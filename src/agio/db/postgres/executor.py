@@ -48,6 +48,10 @@ class PostgresExecutor:
             refused.set_exception(refusal)
             return refused
 
+    def hurry(self, run_id: str) -> None:
+        """Commit the waiting frames now."""
+        self._appender.hurry()
+
     def check_room(self) -> None:
         """Do nothing: the database watches its own disks."""
 

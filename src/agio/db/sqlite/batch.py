@@ -28,6 +28,14 @@ TAIL_ROWS = 4096
 """A run whose oldest frame is this many commits old is moved too: a slow run must not keep the tail long."""
 
 
+class HalfWritten(Exception):
+    """A write was refused half-way: the whole batch must be undone, and each write made by itself."""
+
+    def __init__(self, refusal: AgioError) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+
+
 class Batch:
     """The writes of one commit. Use it from the writer's thread, then `commit` or `rollback`."""
 
@@ -82,7 +90,7 @@ class Batch:
     def append(self, write: Append, turns: Sequence[dict[str, object]] = ()) -> None:
         """Add a frame, and its run if it creates one.
 
-        Raises StoreError `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`.
+        Raises HalfWritten, StoreError `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`.
         """
         frame = write.frame
         if write.create is not None and not self._repeats_creation(frame):
@@ -95,7 +103,7 @@ class Batch:
         if frame.first_seq != run.last_seq + 1:
             return self._repeat(write, run)
         if turns or not write.is_frame_only:
-            self.run(keep_append(write, frame.last_seq, turns))
+            self._keep(keep_append(write, frame.last_seq, turns))
         if frame.count:
             run = run.grow(frame, self._live.next_tail)
             self._planned[frame.run_id] = run
@@ -106,6 +114,14 @@ class Batch:
         elif run.size_bytes > SEGMENT_BYTES:
             self._move_to_logs(frame.run_id, run)
         return None
+
+    def _keep(self, plan: Plan[None]) -> None:
+        """Run a plan of rows that is hardly ever refused. A savepoint would copy every page that it changes."""
+        self._begin()
+        try:
+            self._reader().run(plan)
+        except AgioError as refusal:
+            raise HalfWritten(refusal) from refusal
 
     def commit(self) -> None:
         """Make everything durable, then visible to readers."""

@@ -54,12 +54,17 @@ class SqliteExecutor:
         try:
             check_frame(write)
             turns = pack_turns(write)
-            urgent = bool(turns or write.begins or write.create) or write.end is not None
-            return self._writing().write(lambda batch: batch.append(write, turns), urgent=urgent)
+            run_id, urgent = write.frame.run_id, write.is_urgent
+            return self._writing().append(run_id, lambda batch: batch.append(write, turns), urgent=urgent)
         except AgioError as refusal:
             refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             refused.set_exception(refusal)
             return refused
+
+    def hurry(self, run_id: str) -> None:
+        """Commit a run's waiting frames as if they were urgent."""
+        if self._writer is not None:
+            self._writer.hurry(run_id)
 
     def check_room(self) -> None:
         """Raise StoreError `store_full` if the disk has no room for the next commits."""

@@ -12,20 +12,19 @@ T = TypeVar("T")
 class ThreadCall(Generic[S]):
     """A call that a store's thread makes on its own object, and the future of its result."""
 
-    __slots__ = ("error", "future", "result", "urgent", "work")
+    __slots__ = ("error", "future", "result", "work")
 
-    def __init__(self, work: Callable[[S], object], future: asyncio.Future[object], urgent: bool) -> None:
+    def __init__(self, work: Callable[[S], object], future: asyncio.Future[object]) -> None:
         self.work = work
         self.future = future
-        self.urgent = urgent
         self.result: object = None
         self.error: BaseException | None = None
 
 
-def new_call(work: Callable[[S], T], urgent: bool = True) -> tuple[ThreadCall[S], asyncio.Future[T]]:
+def new_call(work: Callable[[S], T]) -> tuple[ThreadCall[S], asyncio.Future[T]]:
     """Make a call whose result goes to the running event loop."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-    return ThreadCall(work, cast("asyncio.Future[object]", future), urgent), future
+    return ThreadCall(work, cast("asyncio.Future[object]", future)), future
 
 
 def settle(calls: Iterable[ThreadCall[S]]) -> None:

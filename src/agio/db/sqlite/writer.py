@@ -1,16 +1,18 @@
 """The one thread that writes a store. Waiting writes share a commit."""
 
 import asyncio
+import math
 import os
 import threading
 import time
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from agio.db.pace import pace_s
+from agio.db.pace import URGENT, pace_s
 from agio.db.queries import load_queries
-from agio.db.sqlite.batch import Batch
+from agio.db.sqlite.batch import Batch, HalfWritten
 from agio.db.sqlite.database import open_writable, store_error
 from agio.db.sqlite.live import LiveRun, LiveRuns, load_live_runs
 from agio.db.sqlite.reader import LogReader
@@ -35,8 +37,12 @@ class Writer:
         self._writes: list[ThreadCall[Batch]] = []
         self._reads: list[ThreadCall[LogReader]] = []
         self._closers: list[ThreadCall[None]] = []
-        self._urgent = False
-        self._pacing = False
+        self._paced: dict[str, list[ThreadCall[Batch]]] = {}
+        """Appends that wait for others, by run."""
+        self._share = URGENT
+        """The share of the pace that `_writes` may wait."""
+        self._committed_at = self._paced_at = 0.0
+        """When the last commit ended, and when the last one with paced appends began."""
         self._closed = False
         self._finished = False
 
@@ -54,16 +60,36 @@ class Writer:
         """A running run as of its last commit. Any thread may call it."""
         return self._live.runs.get(run_id)
 
-    def write(self, work: Callable[[Batch], T], *, urgent: bool = True) -> asyncio.Future[T]:
-        """Queue a write; the future is done after its commit. Raises StoreError `store_closed`."""
-        call, future = new_call(work, urgent)
+    def write(self, work: Callable[[Batch], T]) -> asyncio.Future[T]:
+        """Queue a write for the next commit; the future is done after it. Raises StoreError `store_closed`."""
+        call, future = new_call(work)
         with self._changed:
             self._check_open()
             self._writes.append(call)
-            self._urgent = self._urgent or urgent
-            if urgent or not self._pacing:
-                self._changed.notify()
+            self._share = 0.0
+            self._changed.notify()
         return future
+
+    def append(self, run_id: str, work: Callable[[Batch], T], *, urgent: bool) -> asyncio.Future[T]:
+        """Queue an append to a run; one that is not urgent waits for others. Raises StoreError `store_closed`."""
+        call, future = new_call(work)
+        with self._changed:
+            self._check_open()
+            if urgent:
+                self._writes += [*self._paced.pop(run_id, ()), call]
+                self._changed.notify()
+            else:
+                if not self._paced:
+                    self._changed.notify()
+                self._paced.setdefault(run_id, []).append(call)
+        return future
+
+    def hurry(self, run_id: str) -> None:
+        """Commit a run's waiting appends as if they were urgent."""
+        with self._changed:
+            if waiting := self._paced.pop(run_id, None):
+                self._writes += waiting
+                self._changed.notify()
 
     def read(self, work: Callable[[LogReader], T]) -> asyncio.Future[T]:
         """Queue a read on the writer's connection, for a store in memory."""
@@ -71,7 +97,6 @@ class Writer:
         with self._changed:
             self._check_open()
             self._reads.append(call)
-            self._urgent = True
             self._changed.notify()
         return future
 
@@ -134,33 +159,47 @@ class Writer:
 
     def _serve(self) -> None:
         reader = LogReader(self._connection, self._queries, self.find)
-        committed_at = 0.0
         while True:
-            writes, reads = self._take(committed_at)
+            writes, reads = self._take()
             if not writes and not reads:
                 return
             if writes:
                 self._commit(writes)
-                committed_at = time.monotonic()
+                self._committed_at = time.monotonic()
                 settle(writes)
             for call in reads:
                 run_read(call, reader, self._path)
             if reads:
                 settle(reads)
 
-    def _take(self, committed_at: float) -> tuple[list[ThreadCall[Batch]], list[ThreadCall[LogReader]]]:
+    def _take(self) -> tuple[list[ThreadCall[Batch]], list[ThreadCall[LogReader]]]:
         """Wait for work and for the time of the next commit; empty lists mean that the store is closed."""
         with self._changed:
-            while not self._writes and not self._reads and not self._closed:
-                self._changed.wait()
-            due = committed_at + pace_s(len(self._live.runs))
-            while not self._urgent and not self._closed and (left := due - time.monotonic()) > 0:
-                self._pacing = True
+            while (left := self._left_s()) is None or left > 0:
                 self._changed.wait(left)
             writes, self._writes = self._writes, []
             reads, self._reads = self._reads, []
-            self._urgent = self._pacing = False
+            self._share = URGENT
+            if self._paced and self._paced_left_s() <= 0:
+                writes += chain.from_iterable(self._paced.values())
+                self._paced.clear()
+                self._paced_at = time.monotonic()
         return writes, reads
+
+    def _left_s(self) -> float | None:
+        """How long the next commit may wait; None: there is none."""
+        if self._reads or self._closed:
+            return 0.0
+        left = self._paced_left_s() if self._paced else None
+        if self._writes:
+            due = self._committed_at + pace_s(len(self._live.runs), self._share)
+            left = min(due - time.monotonic(), left if left is not None else math.inf)
+        return left
+
+    def _paced_left_s(self) -> float:
+        if self._closed:
+            return 0.0
+        return self._paced_at + pace_s(len(self._live.runs)) - time.monotonic()
 
     def _commit(self, calls: list[ThreadCall[Batch]]) -> None:
         batch = Batch(self._connection, self._queries, self._live)
@@ -175,7 +214,8 @@ class Writer:
         except Exception as error:  # the thread survives every error
             self._undo(batch)
             if len(calls) == 1:
-                calls[0].error = store_error(error, self._path)
+                refusal = error.refusal if isinstance(error, HalfWritten) else error
+                calls[0].error = store_error(refusal, self._path)
                 return
             for call in calls:  # one failing write must not fail the others
                 self._commit([call])

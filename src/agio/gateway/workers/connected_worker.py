@@ -36,11 +36,15 @@ class Permit(Struct, frozen=True):
     """The id of a worker key in the store; empty: the operator's."""
     tenants: frozenset[str] | None = None
     """The tenants whose runs it may get; None: all."""
+    here: bool = False
+    """Whether it is in this process, part of the same program."""
 
 
 WorkerKey: TypeAlias = tuple[Permit, str]
 OPERATOR = Permit()
-"""The operator's own key, or no key at all: a worker in this process."""
+"""The operator's own key."""
+HERE = Permit(here=True)
+"""No key: a worker in this process."""
 
 
 class RunAgent(Struct, frozen=True):
@@ -57,6 +61,8 @@ class ClaimedRun(Struct, eq=False, kw_only=True):
     """As of the claim."""
     agent: AgentRecord
     token_hash: bytes
+    claim: Claim | None = None
+    """The claim that its worker got with the job. A worker in this process shows the same object again."""
     worker: "ConnectedWorker"
     tools: dict[str, ToolOffer]
     team: dict[str, RunAgent] = field(default_factory=dict[str, RunAgent])

@@ -125,6 +125,7 @@ class Delivery:
             memories=memories[0],
             suggested=known.suggested,
         )
+        run.claim = job.claim
         if connection is None or not _start(connection, job):
             self._pool.hand_on(run)
             return

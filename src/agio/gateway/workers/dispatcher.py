@@ -77,26 +77,31 @@ class Dispatcher:
 
     async def run(self) -> None:
         """Claim and deliver, forever: when the bell rings, and every `tick_s` in case a ring was lost."""
-        loop = asyncio.get_running_loop()
-        tick_at = 0.0
+        ticking = asyncio.create_task(self._tick())
+        try:
+            while True:
+                await self._pool.bell.wait()
+                await self._look()
+        finally:
+            ticking.cancel()
+
+    async def _tick(self) -> None:
         while True:
-            try:
-                async with asyncio.timeout_at(tick_at):
-                    await self._pool.bell.wait()
-            except TimeoutError:
+            self._waiting = True
+            self._pool.bell.set()
+            await asyncio.sleep(self._times.tick_s)
+
+    async def _look(self) -> None:
+        """Claim what there is to claim. Raises nothing."""
+        self._pool.bell.clear()
+        self._waiting, self._pool.requeued = self._waiting or self._pool.requeued, False
+        try:
+            while await self._step():
                 pass
-            if loop.time() >= tick_at:
-                self._waiting = True
-                tick_at = loop.time() + self._times.tick_s
-            self._pool.bell.clear()
-            self._waiting, self._pool.requeued = self._waiting or self._pool.requeued, False
-            try:
-                while await self._step():
-                    pass
-            except AgioError as error:
-                _log.warning("the queue could not be read and is read again soon: %s", error)
-            except Exception:
-                _log.exception("dispatching failed; the queue is read again soon")
+        except AgioError as error:
+            _log.warning("the queue could not be read and is read again soon: %s", error)
+        except Exception:
+            _log.exception("dispatching failed; the queue is read again soon")
 
     async def _step(self) -> bool:
         """Do the next thing there is to do. False: nothing is left."""

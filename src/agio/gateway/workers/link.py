@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agio.core.file import FilePiece
@@ -42,6 +43,11 @@ class WorkerLink:
             refused: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
             refused.set_exception(refusal)
             return refused
+
+    def hurry(self, claim: Claim) -> None:
+        """See `Link`."""
+        with suppress(StoreError):
+            self._pool.recorder.hurry(self._check(claim))
 
     async def begin_tool(
         self, claim: Claim, key: str, tool: str, effect: Effect, lane: str = ""

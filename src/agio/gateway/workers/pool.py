@@ -255,7 +255,8 @@ class WorkerPool:
     def check(self, claim: Claim, worker: ConnectedWorker) -> ClaimedRun:
         """Return the run of a valid claim. Raises StoreError `stale_epoch`."""
         run = self.runs.get(claim.run_id)
-        if run is None or not fits(claim, run.info.epoch, run.token_hash) or run.worker is not worker:
+        fit = run is not None and (run.claim is claim or fits(claim, run.info.epoch, run.token_hash))
+        if run is None or not fit or run.worker is not worker:
             raise StoreError(
                 "stale_epoch",
                 f"Run {claim.run_id} is no longer claimed by this worker.",

@@ -59,7 +59,8 @@ class Recorder:
         """Store a write, then publish it. The answer carries the run's cancel flag, or the store's error."""
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         try:
-            check_append(run.info, write, self._event_bytes)
+            if not run.worker.permit.here:
+                check_append(run.info, write, self._event_bytes)
             outcome = write.outcome
             if outcome is not None and outcome.active_agent and outcome.active_agent not in run.team:
                 write = structs.replace(write, outcome=structs.replace(outcome, active_agent=""))
@@ -75,6 +76,10 @@ class Recorder:
             return answer
         written.add_done_callback(partial(self._written, run, write, answer, time.monotonic()))
         return answer
+
+    def hurry(self, run: ClaimedRun) -> None:
+        """Commit a run's waiting frame soon."""
+        self._store.hurry(run.info.run_id)
 
     def _append(self, run: ClaimedRun, write: Append) -> Awaitable[None]:
         if (

@@ -15,13 +15,34 @@ from agio.db.rows import BlobRow, ToolRow, as_row
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder(AgentRecord).decode
+_KNOWN_AGENTS = 10_000
 
 
-def pin(agent: AgentRecord) -> Plan[str]:
+class KnownDefinitions:
+    """Which definitions the store is known to have, so that not every run writes the same one again."""
+
+    def __init__(self) -> None:
+        self._digests: dict[str, str] = {}
+        """The newest definition of an agent, by the agent's id."""
+
+    def has(self, agent: AgentRecord, digest: str) -> bool:
+        """Whether an agent's definition is known to be stored."""
+        return self._digests.get(agent.id) == digest
+
+    def note(self, agent: AgentRecord, digest: str | None) -> None:
+        """Take note that a commit has pinned a definition. Only those of inline agents are ever deleted."""
+        if digest is not None and agent.source != "inline":
+            if len(self._digests) >= _KNOWN_AGENTS:
+                self._digests.clear()
+            self._digests[agent.id] = digest
+
+
+def pin(agent: AgentRecord, known: KnownDefinitions | None = None) -> Plan[str]:
     """Keep an agent's definition and return its digest. Equal definitions of an agent are one row."""
     body = _encode(_fixed(agent))
     digest = hashlib.sha256(body).hexdigest()
-    yield from ask("put_definition", agent_id=agent.id, digest=digest, body=body, now=now_ms())
+    if known is None or not known.has(agent, digest):
+        yield from ask("put_definition", agent_id=agent.id, digest=digest, body=body, now=now_ms())
     return digest
 
 

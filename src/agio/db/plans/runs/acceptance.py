@@ -7,6 +7,7 @@ from msgspec import structs
 from agio.core.store.records import Accepted, ClaimBy, Limits, Submission
 from agio.core.store.repository import RunInfo
 from agio.db.plan import Plan, ask, ask_one
+from agio.db.plans.agents.definitions import KnownDefinitions
 from agio.db.plans.people.identity import KEPT_MS
 from agio.db.plans.runs.arrivals import Arrival, receive
 from agio.db.plans.runs.claims import flag_cancel
@@ -33,9 +34,11 @@ class _Active(Columns, frozen=True):
     running: int
 
 
-def accept(tenant: str, user: str, given: Submission, limits: Limits) -> Plan[Accepted]:
+def accept(
+    tenant: str, user: str, given: Submission, limits: Limits, known: KnownDefinitions | None = None
+) -> Plan[Accepted]:
     """Take a message into its session: message, run and answers in one commit. Raises as the port says."""
-    sent = yield from receive(tenant, user, given)
+    sent = yield from receive(tenant, user, given, known)
     if sent.session.is_new:
         return (yield from _take_in(sent, given.messages, limits))
     before = yield from _accepted_before(sent)

@@ -7,6 +7,7 @@ from msgspec import Struct, structs
 from agio.core.run.title import title_of
 from agio.core.store.records import AgentRecord, OnBusy, SessionStart, Submission
 from agio.db.plan import Plan, ask, ask_one
+from agio.db.plans.agents.definitions import KnownDefinitions
 from agio.db.plans.runs.paths import EMPTY_HEAD, SessionHead
 from agio.db.plans.sessions.sessions import NewSession, add_session, session_of_alias
 from agio.db.records import now_ms, split_agent
@@ -45,6 +46,7 @@ class Arrival(Struct, frozen=True):
     given: Submission
     session: Target
     now: int
+    definitions: KnownDefinitions | None = None
 
     @property
     def place(self) -> dict[str, object]:
@@ -52,7 +54,9 @@ class Arrival(Struct, frozen=True):
         return {"tenant": self.tenant, "user_id": self.user, "session_id": self.given.session_id}
 
 
-def receive(tenant: str, user: str, given: Submission) -> Plan[Arrival]:
+def receive(
+    tenant: str, user: str, given: Submission, definitions: KnownDefinitions | None = None
+) -> Plan[Arrival]:
     """Find the session that a message goes to, or begin it.
 
     Raises UserError `session_not_found`; with `start`, what `start_session` raises.
@@ -64,7 +68,7 @@ def receive(tenant: str, user: str, given: Submission) -> Plan[Arrival]:
         if known is None:
             session = yield from _begin(tenant, user, given, start, now)
             if session is not None:
-                return Arrival(tenant, user, given, session, now)
+                return Arrival(tenant, user, given, session, now, definitions)
             known = yield from session_of_alias(tenant, user, start)
         given = structs.replace(given, session_id=known or given.session_id)
     row = yield from ask_one("lock_session", tenant=tenant, user_id=user, session_id=given.session_id)
@@ -74,7 +78,7 @@ def receive(tenant: str, user: str, given: Submission) -> Plan[Arrival]:
     count = len(_LockedSession.__struct_fields__)
     found, head = as_row(_LockedSession, rest[:count]), as_row(SessionHead, rest[count:])
     session = Target(found.title, found.on_busy, found.mark, found.agent_deleted_at, head, agent)
-    return Arrival(tenant, user, given, session, now)
+    return Arrival(tenant, user, given, session, now, definitions)
 
 
 def _begin(tenant: str, user: str, given: Submission, start: SessionStart, now: int) -> Plan[Target | None]:

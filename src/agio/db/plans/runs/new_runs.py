@@ -54,7 +54,7 @@ def begin_run(
         parent_seq=place.parent_seq,
         branched=place.branched,
         active_agent=place.active_agent,
-        definition=(yield from pin(agent)),
+        definition=(yield from pin(agent, sent.definitions)),
         started_at=sent.now,
         worker=by.worker,
         token_hash=by.token_hash,
