@@ -10,6 +10,7 @@ FINISHED = b'{"type":"RUN_FINISHED"'
 FAILED = b'{"type":"RUN_ERROR"'
 CUSTOM = b'{"type":"CUSTOM"'
 TOOL_RESULT = b'{"type":"TOOL_CALL_RESULT"'
+TEXT = b'{"type":"TEXT_MESSAGE_CHUNK"'
 SPEECH = (b'{"type":"TEXT_MESSAGE_', b'{"type":"REASONING_MESSAGE_')
 """The first bytes of an event's line, which identify its type without decoding."""
 

@@ -128,6 +128,7 @@ def append_lies(truth: Truth) -> dict[str, list[object]]:
         "error_message": ["x"],
         "level": [-FAR, 0, FAR],
         "consumed": [-1, 1, FAR],
+        "sinks": [["openai", "\0"], ["x"] * 1000],
         "extract_in_ms": [-FAR, 0, FAR],
         "urgent": [True],
         "charge": [Charge(-1), Charge(FAR, FAR), Charge(0, 0, float("nan")), Charge(0, 0, float("inf"))],

@@ -140,4 +140,7 @@ select tenant_id, '_' || user_id, 'memory', 'mem_' || id, 0, 'c', 'stem' || id, 
 
 insert into embeddings (number, model, size, vector) select number, 'm', 1, array[1.0]::real[] from passages;
 
+insert into session_items (tenant_id, session_key, idx, item)
+select 'ten_1', 'key_' || s, i, 'x'::bytea from generate_series(1, 200) s, generate_series(1, 50) i;
+
 analyze;

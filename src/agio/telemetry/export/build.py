@@ -33,6 +33,7 @@ from agio.protocol.events import (
     TextMessageChunk,
     ToolCallResult,
 )
+from agio.protocol.frames import TEXT
 from agio.protocol.messages import (
     AssistantMessage,
     FunctionCall,
@@ -103,7 +104,6 @@ def _is_result(message: Message) -> bool:
     return isinstance(message, ToolMessage)
 
 
-_CHUNK = b'{"type":"TEXT_MESSAGE_CHUNK"'
 _DELTA = re.compile(rb'"delta":"([^"\\]*(?:\\.[^"\\]*)*)"')
 
 
@@ -114,7 +114,7 @@ def _events(payload: bytes) -> Iterator[tuple[int, AgentEvent]]:
         event, end = decode_event(lines[at]), at + 1
         if isinstance(event, TextMessageChunk):
             same = b'"messageId":"%b"' % str(event.message_id).encode()
-            while lines[end].startswith(_CHUNK):
+            while lines[end].startswith(TEXT):
                 end += 1
             text = b"\n".join(lines[at:end])
             if text.count(same) < end - at:  # texts of several agents at once

@@ -289,6 +289,31 @@ CALLS: dict[str, list[Call]] = {
     "assign_mcp_server": [Call(path={"agent_id": "<agent>", "server_id": "<mcp_server>"})],
     "unassign_mcp_server": [Call(path={"agent_id": "<agent>", "server_id": "<mcp_server>"})],
     "mcp_client_document": [Call()],
+    "list_memories": [_at("agent"), Call(path={"agent_id": "<agent>"}, query={"q": "memory"})],
+    "add_memory": [
+        _at("agent", {"content": "Likes tea."}),
+        _at("agent", {"content": "Tea.", "source": {"session_id": "<session>", "message_id": "<message>"}}),
+    ],
+    "get_memory": [_at("memory")],
+    "change_memory": [_at("memory", {"importance": 1})],
+    "delete_memory": [_at("memory")],
+    "list_agent_suggestions": [
+        Call(path={"agent_id": "<agent>"}, query={"session_id": "<session>"}, foreign={"session": 200})
+    ],
+    "list_suggestions": [
+        Call(),
+        Call(
+            query={"session_id": "<session>", "agent_id": "<agent>"}, foreign={"session": 200, "agent": 200}
+        ),
+    ],
+    "approve_suggestion": [_at("suggestion")],
+    "reject_suggestion": [_at("suggestion")],
+    "edit_suggestion": [_at("suggestion", {"content": "Likes tea."})],
+    "approve_session_suggestions": [_at("session")],
+    "close_session": [_at("session")],
+    "list_my_memories": [Call()],
+    "export_my_memories": [Call()],
+    "forget_me": [Call()],
     "list_drafts": [Call(query={"kind": "<draft_kind>"}, foreign={"draft_kind": 200})],
     "get_draft": [_at("draft")],
     "list_draft_versions": [_at("draft")],

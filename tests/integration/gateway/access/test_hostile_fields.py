@@ -47,6 +47,10 @@ def test_every_route_with_a_body_is_tried() -> None:
             "check_mcp_server",
             "connect_mcp_server",
             "assign_mcp_server",
+            "approve_suggestion",
+            "reject_suggestion",
+            "approve_session_suggestions",
+            "close_session",
         }
     )
 

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from agio.core.draft import DraftWrite
 from agio.core.mcp import McpOffer
+from agio.core.memory import MemoryFields, MemorySource
 from agio.gateway.http.route import Route
 from agio.gateway.routes.table import ROUTES
 from tests.support.house import AGENT, House, code_of, house
@@ -90,6 +91,21 @@ EXAMPLES: dict[str, Example] = {
     "get_file": Example({"file_id": "file"}),
     "download_file": Example({"file_id": "file"}),
     "delete_file": Example({"file_id": "file"}),
+    "list_memories": Example({"agent_id": "agent"}),
+    "add_memory": Example({"agent_id": "agent"}, {"content": "Likes tea."}),
+    "get_memory": Example({"memory_id": "memory"}),
+    "change_memory": Example({"memory_id": "memory"}, {"importance": 1}),
+    "delete_memory": Example({"memory_id": "memory"}),
+    "list_agent_suggestions": Example({"agent_id": "agent"}),
+    "list_suggestions": Example(),
+    "approve_suggestion": Example({"suggestion_id": "suggestion"}),
+    "reject_suggestion": Example({"suggestion_id": "suggestion"}),
+    "edit_suggestion": Example({"suggestion_id": "suggestion"}, {"content": "Likes tea."}),
+    "approve_session_suggestions": Example({"session_id": "session"}),
+    "close_session": Example({"session_id": "session"}),
+    "list_my_memories": Example(),
+    "export_my_memories": Example(),
+    "forget_me": Example(),
     "list_runs": Example(),
     "get_run": Example({"run_id": "run"}),
     "run_definition": Example({"run_id": "run"}),
@@ -229,6 +245,11 @@ async def _belongings(place: House, client: httpx.AsyncClient) -> dict[str, str]
     server = (await client.post("/api/mcp-servers", json=MCP_SERVER)).json()["id"]
     offer = McpOffer(name="buy", description="Buy.", parameters={"type": "object"})
     [tool] = await place.store.see_mcp_tools("default", server, [offer])
+    memories = f"/api/agents/{session['agent_id']}/memories"
+    suggested = await place.store.suggest_memory(
+        "default", "ann", session["agent_id"], MemoryFields(content="Likes rain."), MemorySource()
+    )
+    assert suggested is not None
     return {
         "agent": session["agent_id"],
         "session": session_id,
@@ -245,6 +266,8 @@ async def _belongings(place: House, client: httpx.AsyncClient) -> dict[str, str]
         "job": await dead_job(place.store, "default", "note"),
         "mcp_server": server,
         "mcp_tool": tool.id,
+        "memory": (await client.post(memories, json={"content": "Likes snow."})).json()["id"],
+        "suggestion": suggested.id,
     }
 
 
@@ -266,6 +289,8 @@ def _somewhere() -> dict[str, str]:
             "job",
             "mcp_server",
             "mcp_tool",
+            "memory",
+            "suggestion",
         ),
         "x_01k9",
     )

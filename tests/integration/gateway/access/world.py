@@ -19,6 +19,7 @@ from agio.core.identity.account import Account
 from agio.core.identity.principal import ApiKey, Permission, Role
 from agio.core.link.link import Greeting
 from agio.core.mcp import McpOffer
+from agio.core.memory import MemoryFields, MemorySource
 from agio.db.sqlite.database import open_unchecked
 from agio.gateway.app import create_app
 from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
@@ -71,6 +72,8 @@ OWNED_BY = {
     "identities": "account_id in (select account_id from memberships where tenant_id = ?)",
     "draft_versions": "draft_id in (select id from drafts where tenant_id = ?)",
     "file_chunks": "file_id in (select id from files where tenant_id = ?)",
+    "memory_uses": "memory_id in (select id from agent_long_term_memory where tenant_id = ?)",
+    "embeddings": "number in (select number from passages where tenant_id = ?)",
     "tenants": "id = ?",
 }
 """The rows of a tenant in tables that do not name it."""
@@ -87,8 +90,8 @@ OF_USERS = {
 """Those of them that have what belongs to a user."""
 NOBODYS = {"schema_migrations", "tail", "sign_in_flows", "worker_keys", "forks", "leases"}
 """Tables of no tenant. `tail` has the newest events of all that runs: they are compared by reading the log."""
-BY_ITSELF = {"last_used_at"}
-"""Columns that change without anybody's doing: a key that is used notes it now and then."""
+BY_ITSELF = {"last_used_at", "announced_at"}
+"""Columns that change by themselves: a key that is used notes it now and then, a run says what was suggested."""
 
 
 class Person:
@@ -204,7 +207,7 @@ class World:
         kept: dict[str, list[Any]] = {}
         tables = self._reader.execute("select name from sqlite_schema where type = 'table'").fetchall()
         for (table,) in msgspec.convert(tables, list[tuple[str]]):
-            if table in NOBODYS:
+            if table in NOBODYS or table.startswith("passage_words"):  # the index of `passages`
                 continue
             info = self._reader.execute(f"pragma table_info({table})").fetchall()
             columns = [str(row[1]) for row in info]
@@ -339,6 +342,18 @@ async def furnish_person(world: World, person: Person) -> None:
                 "/api/tools/execute", json={"tool": "clock"}, headers={"idempotency-key": ids["tool_key"]}
             )
         )
+        memory = {"content": f"{word} memory of {person.user}"}
+        ids["memory"] = (await _made(client.post(f"/api/agents/{agent}/memories", json=memory)))["id"]
+        suggested = await world.store.suggest_memory(
+            person.tenant,
+            person.user,
+            agent,
+            MemoryFields(content=f"{word} suggestion for {person.user}"),
+            MemorySource(session_id=ids["session"]),
+        )
+        assert suggested is not None
+        ids["suggestion"] = suggested.id
+
         drafts = (await client.get("/api/drafts")).json()["items"]
         ids["draft"] = drafts[0]["id"]
 
