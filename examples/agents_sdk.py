@@ -1,7 +1,10 @@
 """Agents of the OpenAI Agents SDK: served by agio with a durable log, and a script's session in agio's store.
 
-python examples/agents_sdk.py             offline, with the demo model
-agio serve --app examples/agents_sdk.py   the same agents in the web app
+Needs the extra `openai-agents`. In a checkout, after `make run`:
+
+.venv/bin/pip install '.[openai-agents]'
+.venv/bin/python examples/agents_sdk.py             offline, with the demo model
+.venv/bin/agio serve --app examples/agents_sdk.py   the same agents in the web app
 """
 
 import asyncio

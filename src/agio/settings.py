@@ -14,7 +14,7 @@ from msgspec import Meta, Struct, field
 
 from agio.core.config import Price, ServerLimits
 from agio.core.identity.oidc import OidcProvider, read_providers
-from agio.core.mcp import SERVER_NAME, SERVER_NAME_CHARS
+from agio.core.mcp import SERVER_NAME, SERVER_NAME_CHARS, SERVER_NAME_RULE
 from agio.core.passage import EmbeddingModel
 from agio.core.url import split_url, with_port
 from agio.drivers.endpoint import Endpoint
@@ -155,9 +155,7 @@ def load_commands(data: Path) -> dict[str, Command]:
 def _command(name: str, said: _Stdio) -> Command:
     """Return a server's command with all of its environment: nothing else of ours is passed on."""
     if len(name) > SERVER_NAME_CHARS or not re.match(SERVER_NAME, name):
-        raise msgspec.ValidationError(
-            f"mcp.{name}: a name has up to {SERVER_NAME_CHARS} letters, digits, _ and -"
-        )
+        raise msgspec.ValidationError(f"mcp.{name}: {SERVER_NAME_RULE}")
     if missing := [variable for variable in said.env_from if variable not in os.environ]:
         raise msgspec.ValidationError(f"mcp.{name}: {', '.join(missing)} of env_from is not set")
     return Command(

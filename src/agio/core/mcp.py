@@ -26,6 +26,10 @@ McpToolState: TypeAlias = Literal["new", "on", "off", "changed", "gone"]
 
 SERVER_NAME = r"^[A-Za-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*$"
 SERVER_NAME_CHARS = 40
+SERVER_NAME_RULE = (
+    f"a name has up to {SERVER_NAME_CHARS} letters, digits, _ and -; it begins with a letter, "
+    "and a single _ or - stands between letters or digits"
+)
 MAX_SERVERS = 50
 """How many servers a team may have."""
 MAX_TOOLS = 500

@@ -241,7 +241,8 @@ class MemoryStore(Protocol):
         *,
         automatic: bool = False,
     ) -> MemoryRecord:
-        """Add a memory. The same text in the same scope, or the same call, returns the one that is there.
+        """Add a memory. The same text in the same scope returns the one that is there, with the new type, importance
+        and times unless it is `automatic`; the same call returns it as it is.
 
         Raises UserError `agent_not_found`, `memory_not_found` (it supersedes none), `message_not_found`,
         `memory_too_large`, `memory_empty`, LimitExceeded `too_many_memories`.

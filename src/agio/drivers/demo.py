@@ -27,21 +27,22 @@ _SUM = re.compile(r"[-(]*\d[\d.,]*\)*(?:\s*(?:\*\*|//|[-+*/%^])\s*[-(]*\d[\d.,]*
 _ZONE = re.compile(r"\b[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+\b")
 _MARKS = re.compile(r"^<<(?:untrusted [0-9a-f]+ [^\n]*|end [0-9a-f]+)>>\n?", re.MULTILINE)
 
-_KNOWN = ("calculator", "clock", "send_postcard")
-"""The tools it has rules for. It calls another tool if the message names it."""
+_KNOWN = {
+    "calculator": "`what is 12 * (3 + 4)?`: I call the calculator tool",
+    "clock": "`what time is it in Europe/Vienna?`: I call the clock",
+    "send_postcard": "`send a postcard to Ada`: a tool that asks you first",
+}
+"""The tools it has rules for, with what to try. It calls another tool if the message names it."""
 
 _WELCOME = """I am the **demo model** of agio: a script, not a language model.
 I work offline and show what a run looks like. Try:
 
-- `what is 12 * (3 + 4)?`: I call the calculator tool
-- `what time is it in Europe/Vienna?`: I call the clock
-- `send a postcard to Ada`: a tool that asks you first
-- `think about it`: I show my reasoning
-- the name of a tool of yours, and what to give it: I call it
+{known}- `think about it`: I show my reasoning
+- the name of a tool of mine, and its arguments as JSON, or words: I call it
 - `be flaky`: my answer breaks half-way and is taken back
 - `fail`: the run ends with an error
 
-With a real model: `agio chat --model openai:gpt-5`, and `OPENAI_API_KEY` in the environment."""
+For answers of a language model, add a model provider in Settings; in a terminal, name a model with `--model`."""
 
 
 class DemoDriver:
@@ -74,7 +75,7 @@ class DemoDriver:
             async for batch in self._think(thought):
                 yield batch
             if call is None:
-                async for batch in self._say(_answer(text)):
+                async for batch in self._say(_answer(text, request.tools)):
                     yield batch
             else:
                 name, arguments = call
@@ -165,7 +166,12 @@ def _plan(text: str, tools: Mapping[str, ToolSpec]) -> tuple[str, tuple[str, dic
 
 
 def _arguments(tool: ToolSpec, rest: str) -> dict[str, Json]:
-    """Guess a tool's arguments from the words after its name: the words, or the first number in them."""
+    """Read a tool's arguments after its name: a JSON object, else the words, or the first number in them."""
+    if found := re.search(r"\{.*\}", rest, re.S):
+        try:
+            return msgspec.json.decode(found.group(0), type=dict[str, Json])
+        except msgspec.DecodeError:
+            pass  # braces in the words
     properties = json_object(tool.parameters.get("properties"))
     required = cast("list[str]", tool.parameters.get("required", []))
     number = re.search(r"-?\d+(?:\.\d+)?", rest)
@@ -185,7 +191,7 @@ def _arguments(tool: ToolSpec, rest: str) -> dict[str, Json]:
     return arguments
 
 
-def _answer(text: str) -> str:
+def _answer(text: str, tools: Sequence[ToolSpec]) -> str:
     if re.search(r"\bthink\b", text, re.IGNORECASE):
         return "I thought about it. Unfold the reasoning to see how (this is the demo model)."
-    return _WELCOME
+    return _WELCOME.format(known="".join(f"- {_KNOWN[each.name]}\n" for each in tools if each.name in _KNOWN))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _REDIRECTS = (301, 302, 303, 307, 308)
+_ADVICE = " The operator of the server can allow it with AGIO_EGRESS_ALLOW."
 
 
 class EgressRequest(Struct, frozen=True):
@@ -90,7 +91,7 @@ class Egress:
                 found = await self._resolve(target.host, port)
             except OSError as error:
                 if local:
-                    raise refused("this is the server's own machine") from error
+                    raise refused("this is the server's own machine", _ADVICE) from error
                 raise _unresolved(target.host) from error
         if not found:
             raise _unresolved(target.host)
@@ -99,7 +100,7 @@ class Egress:
                 if self._allowance.covers_address(address, port):
                     continue
                 if local or not is_public(address) or is_own(address):
-                    raise refused("this is a private address")
+                    raise refused("this is a private address", _ADVICE)
         return list(found)
 
     def open_pool(self) -> "EgressPool":

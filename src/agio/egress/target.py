@@ -52,9 +52,9 @@ class Target(Struct, frozen=True):
         return self.host == other.host and (self.port, other.port) == (443, 80) and self.scheme == "https"
 
 
-def refused(rule: str) -> UserError:
+def refused(rule: str, advice: str = "") -> UserError:
     """Return the error for a refused address, with the rule it breaks."""
-    return UserError("egress_refused", f"Blocked: {rule}.", {"rule": rule})
+    return UserError("egress_refused", f"Blocked: {rule}.{advice}", {"rule": rule})
 
 
 def parse_target(url: str) -> Target:

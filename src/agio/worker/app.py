@@ -145,7 +145,7 @@ def _invalid(name: str, error: BaseException) -> UserError:
     if isinstance(error, ModuleNotFoundError) and error.name == "agents":
         return UserError(
             "missing_package",
-            f"{name} uses the OpenAI Agents SDK, which is not installed: pip install 'agio[openai-agents]'.",
+            f"{name} uses the OpenAI Agents SDK, which is not installed: install agio with its extra openai-agents.",
         )
     if isinstance(error, UserError):
         return UserError("app_invalid", f"{name} cannot be served: {error.message}", {"cause": error.code})

@@ -2,10 +2,11 @@
 
 import pytest
 
-from agio.core.model import ModelRequest, ModelSettings, ToolCallBegin, ToolCallDelta
+from agio.core.model import ModelRequest, ModelSettings, TextDelta, ToolCallBegin, ToolCallDelta
 from agio.core.tool import AnyTool, tool
 from agio.drivers.demo import DemoDriver
 from agio.protocol.messages import UserMessage
+from agio.tools.clock import clock
 
 
 @tool(effect="read")
@@ -42,6 +43,8 @@ async def calls_to(text: str, tools: list[AnyTool]) -> list[tuple[str, str]]:
         ("Look at the stock: tulips?", [("stock", '{"flower":"tulips"}')]),
         ("set_count 12 roses", [("set_count", '{"name":"12 roses","count":12,"price":12.0,"sure":true}')]),
         ("Set count!", [("set_count", '{"name":"","count":1,"price":1.0,"sure":true}')]),
+        ('Stock with {"flower": "{red}", "shop": "2"}, please', [("stock", '{"flower":"{red}","shop":"2"}')]),
+        ("stock of {red}", [("stock", '{"flower":"of {red}"}')]),
         ("Stocks are flowers, too.", []),
     ],
 )
@@ -50,3 +53,20 @@ async def test_a_tool_that_is_named_is_called_with_what_follows(
 ) -> None:
     """L15: whoever tries a tool of their own needs no model for it."""
     assert await calls_to(text, [stock, set_count]) == calls
+
+
+async def test_the_welcome_offers_only_tools_that_the_agent_has() -> None:
+    """L15: what it says to try works."""
+    request = ModelRequest(
+        model="demo",
+        system="",
+        messages=[UserMessage(id="msg_1", content="Hello")],
+        tools=[clock.spec, stock.spec],
+        settings=ModelSettings(),
+    )
+    stream = DemoDriver(pace_s=0).stream(request)
+    said = "".join([each.text async for batch in stream for each in batch if isinstance(each, TextDelta)])
+    assert "I call the clock" in said
+    assert "calculator" not in said
+    assert "postcard" not in said
+    assert "agio chat" not in said

@@ -14,6 +14,11 @@ const SHORTCUTS: [keys: string[], what: string][] = [
   [[COMMAND_KEY, "K"], "Search chats"],
   [["/"], "Go to the message box"],
   [["?"], "Show keyboard shortcuts"],
+  [["↓", "↑"], "Suggested memories: next, previous"],
+  [["A"], "Suggested memories: approve"],
+  [["E"], "Suggested memories: edit"],
+  [["R"], "Suggested memories: reject"],
+  [["Shift", "A"], "Suggested memories: approve all of the chat"],
 ];
 
 export function HelpSheet({ onClose }: { onClose: () => void }): ReactNode {

@@ -572,7 +572,7 @@ export interface paths {
         /** List what an agent may remember when it talks with the caller; with `q` only what fits, best first. */
         get: operations["list_memories"];
         put?: never;
-        /** Add a memory. The same text in the same scope is not added twice. */
+        /** Add a memory. The same text in the same scope changes the one that is there. */
         post: operations["add_memory"];
         delete?: never;
         options?: never;
@@ -3116,7 +3116,7 @@ export interface components {
             headers?: components["schemas"]["HeaderBody"][];
             /**
              * Name
-             * @description Letters, digits, _ and -. The names of its tools towards models begin with it.
+             * @description Letters and digits, with single _ or - between; a letter first. The names of its tools towards models begin with it.
              */
             name: string;
             oauth?: components["schemas"]["McpOAuthBody"] | null;

@@ -9,5 +9,5 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "agents":
         raise
-    words = "The OpenAI Agents SDK is not installed: pip install 'agio[openai-agents]'."
+    words = "The OpenAI Agents SDK is not installed: install agio with its extra openai-agents."
     raise ModuleNotFoundError(words, name="agents") from error

@@ -56,6 +56,7 @@ async def test_only_allowed_addresses_are_connected_to(tmp_path: Path) -> None:
             for path, body in (("", {"name": "a", "server_url": url}), ("/test", {"server_url": url})):
                 refused = await house.ask("POST", f"/api/mcp-servers{path}", body, expect=422)
                 assert refused["error"]["code"] == "egress_refused"
+                assert ("AGIO_EGRESS_ALLOW" in refused["error"]["message"]) == url.startswith("http")
         assert bird.connections == 0
 
 

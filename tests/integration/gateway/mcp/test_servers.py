@@ -46,3 +46,14 @@ async def test_a_server_is_tested_added_checked_and_its_tools_called(
         shown = (await house.client.get("/api/mcp-servers")).text
         assert TOKEN not in shown
         assert '"has_token":true' in shown
+
+
+async def test_a_name_that_does_not_do_is_refused_in_words(tmp_path: Path) -> None:
+    """C4: the refusal says the rule, not a pattern."""
+    async with mcp_house(tmp_path) as house:
+        for name in ("7up", "a__b", "a-", "a b", "", "a" * 41, "a\n"):
+            body = {"name": name, "server_url": "https://example.com/mcp"}
+            refused = await house.ask("POST", "/api/mcp-servers", body, expect=422)
+            assert refused["error"]["code"] == "invalid_body"
+            assert "begins with a letter" in str(refused["error"])
+            assert "[A-Za-z]" not in str(refused["error"])

@@ -194,11 +194,14 @@ async def test_a_memory_that_does_not_do_is_refused(body: dict[str, object], cod
 
 
 async def test_two_memories_never_say_the_same() -> None:
-    """C5: the same text is the same memory; an edit that would repeat another is refused."""
+    """C5: the same text is the same memory, as it was said last; an edit that would repeat another is refused."""
     async with house() as place, place.client() as client:
         agent = await _agent(client)
         first = await _remember(client, agent, "Plays the cello.")
         assert (await _remember(client, agent, " plays the  cello "))["id"] == first["id"]
+        again = await _remember(client, agent, "Plays the cello.", memory_type="preference", importance=0.9)
+        assert (again["id"], again["memory_type"], again["importance"]) == (first["id"], "preference", 0.9)
+        assert again["observed_at"] == first["observed_at"]
         second = await _remember(client, agent, "Plays the viola.", scope="user")
         path = f"/api/agent-memories/{second['id']}"
         assert code_of(await client.patch(path, json={"scope": "user_agent"})) == "memory_without_agent"

@@ -35,7 +35,8 @@ export function MemoryDialog(props: MemoryDialogProps): ReactNode {
   const { memory_type, importance, scope } = form.watch();
   const save = form.handleSubmit(async (values) => {
     try {
-      await onSave({ ...values, importance: Number(values.importance) });
+      const agent_id = values.agent_id || (agents.data?.[0]?.id ?? "");
+      await onSave({ ...values, agent_id, importance: Number(values.importance) });
       onClose();
     } catch (thrown) {
       placeProblems(thrown, form, {
@@ -75,13 +76,17 @@ export function MemoryDialog(props: MemoryDialogProps): ReactNode {
           )}
         </Field>
         {choosesAgent && (
-          <Field label="Agent" problem={errors.agent_id?.message}>
+          <Field label="Agent" optional={scope === "user"} problem={errors.agent_id?.message}>
             {(control) => (
               <Select
                 {...control}
-                {...form.register("agent_id", { validate: (id) => id !== "" || "Choose an agent." })}
+                {...form.register("agent_id", {
+                  // A memory for every agent may be added at any of them.
+                  validate: (id, values) =>
+                    id !== "" || (values.scope === "user" && !!agents.data?.length) || "Choose an agent.",
+                })}
               >
-                <option value="">Choose an agent</option>
+                <option value="">{scope === "user" ? "Every agent" : "Choose an agent"}</option>
                 {agents.data?.map((agent) => (
                   <option key={agent.id} value={agent.id}>
                     {agent.name}
@@ -93,7 +98,11 @@ export function MemoryDialog(props: MemoryDialogProps): ReactNode {
         )}
         <Field label="Applies to" hint={SCOPES[scope].hint} problem={errors.scope?.message}>
           {(control) => (
-            <Select {...control} disabled={scopes.length === 1} {...form.register("scope")}>
+            <Select
+              {...control}
+              disabled={scopes.length === 1}
+              {...form.register("scope", { deps: ["agent_id"] })}
+            >
               {scopes.map((name) => (
                 <option key={name} value={name}>
                   {SCOPES[name].word}

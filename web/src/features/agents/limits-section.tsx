@@ -44,7 +44,7 @@ export function LimitsSection(): ReactNode {
         <InputField
           name="context_tokens"
           label="Prompt tokens"
-          hint="The most a prompt may take. Set it for models with a small context. Default: 120000."
+          hint="The most a prompt may take. Set it for models with a small context. Default: 120,000."
           inputMode="numeric"
         />
         <InputField
@@ -62,7 +62,7 @@ export function LimitsSection(): ReactNode {
         <InputField
           name="max_tool_tokens"
           label="Tool description tokens"
-          hint="Past this, the model searches its MCP tools instead of seeing all of them. Default: 10000."
+          hint="Past this, the model searches its MCP tools instead of seeing all of them. Default: 10,000."
           inputMode="numeric"
         />
       </div>

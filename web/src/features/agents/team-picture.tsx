@@ -106,7 +106,7 @@ function Node({ node, from, onPick }: NodeProps): ReactNode {
         <span className="sr-only">
           {from} {verb}{" "}
         </span>
-        {name || "…"}
+        {name || (node.agent ? "…" : "Choose an agent")}
         {state === "repeated" && <span className="sr-only">, shown elsewhere</span>}
       </span>
       {state === "repeated" && <CornerLeftUp className="size-3.5 shrink-0 text-soft" aria-hidden />}

@@ -37,6 +37,11 @@ test("the team is what handoffs lead to, each agent once, also where they lead b
   );
 });
 
+test("a row whose agent is not chosen yet is not a deleted agent", () => {
+  const [node] = teamOf({ id: undefined, name: "", handoffs: [NEW_HANDOFF] }, [agent("desk")]);
+  expect(node).toMatchObject({ name: "", state: "known" });
+});
+
 test("a team that is too large ends where a run's does", () => {
   const chain = Array.from({ length: 40 }, (_, at) => agent(`a${at}`, [to(`a${at + 1}`)]));
   let nodes = teamOf({ id: "agt_a0", name: "a0", handoffs: [to("agt_a1")] }, chain);

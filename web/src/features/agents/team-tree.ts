@@ -39,7 +39,8 @@ export function teamOf(first: First, agents: readonly AgentView[]): TeamNode[] {
         inner: [],
       };
       into.push(node);
-      if (!agent) node.state = "missing";
+      if (!agent)
+        node.state = handoff.agent ? "missing" : "known"; // empty: not chosen yet
       else if (known.has(agent.id))
         node.state = agent.id === first.id || agent.handoffs.length > 0 ? "repeated" : "known";
       else if (agent.status !== "active") node.state = "inactive";

@@ -28,17 +28,10 @@ import { NEW_CHAT } from "./drafts";
 import { lastAgent, rememberAgent } from "./last-agent";
 import { modelOf } from "./model-of";
 import { SESSION_SIDE } from "./session-side";
+import { suggestionsFor } from "./suggestions";
 
 // Its popover is not for chats that have begun.
 const AgentPicker = lazy(async () => ({ default: (await import("./agent-picker")).AgentPicker }));
-
-/** What the demo model understands. */
-const SUGGESTIONS = [
-  { text: "What is 12 * (3 + 4)?", about: "calls a tool" },
-  { text: "What time is it in Europe/Vienna?", about: "reads the clock" },
-  { text: "Send a postcard to Ada", about: "asks for approval" },
-  { text: "Think about it", about: "shows its reasoning" },
-];
 
 export function NewChatPage(): ReactNode {
   useTitle("New chat");
@@ -132,7 +125,7 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
       {trouble !== null && <ProblemNote problem={trouble} />}
       {isDemo && (
         <ul aria-label="Things to try" className="grid gap-2 sm:grid-cols-2">
-          {SUGGESTIONS.map(({ text, about }) => (
+          {suggestionsFor(chosen).map(({ text, about }) => (
             <li key={text}>
               <button
                 type="button"

@@ -146,7 +146,10 @@ const KEYS: [keys: string[], what: string][] = [
 
 function Keys(): ReactNode {
   return (
-    <ul aria-label="Keys" className="mt-2 flex flex-wrap gap-x-4 gap-y-1 text-xs pointer-coarse:hidden">
+    <ul
+      aria-label="Keys"
+      className="mt-2 flex flex-wrap gap-x-4 gap-y-1 text-xs pointer-coarse:hidden max-sm:hidden"
+    >
       {KEYS.map(([keys, what]) => (
         <li key={what} className="flex items-center gap-1">
           {keys.map((key) => (

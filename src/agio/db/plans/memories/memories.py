@@ -112,7 +112,7 @@ def add_memory(
     *,
     automatic: bool = False,
 ) -> Plan[MemoryRecord]:
-    """Add a memory, or return the one that says the same. Raises as the port says."""
+    """Add a memory, or change the one that says the same. Raises as the port says."""
     content = checked_content(fields.content)
     yield from get_agent(tenant, agent_id)
     if source.call_id is not None:
@@ -153,7 +153,15 @@ def add_memory(
         raise memory_not_found(memory_id)
     memory = to_struct(MemoryRecord, row)
     if added is None:
-        return memory
+        if automatic:
+            return memory
+        same = MemoryChange(
+            memory_type=fields.memory_type,
+            importance=fields.importance,
+            observed_at=fields.observed_at,
+            expires_at=fields.expires_at,
+        )
+        return (yield from change_memory(tenant, user, memory.id, same, team=True))
     yield from _index(tenant, memory)
     if fields.supersedes is not None:
         replaced = {"memory_id": fields.supersedes, "by": memory.id, "agent_id": agent_id, "user_id": owner}

@@ -1,12 +1,14 @@
 """What the routes of MCP servers take."""
 
+import re
 from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from agio.core.mcp import (
     SERVER_NAME,
     SERVER_NAME_CHARS,
+    SERVER_NAME_RULE,
     McpAuth,
     McpOAuth,
     McpOAuthScope,
@@ -27,12 +29,19 @@ def _not_stdio(given: object) -> object:
     return given
 
 
+def _server_name(given: str) -> str:
+    if len(given) > SERVER_NAME_CHARS or not re.fullmatch(SERVER_NAME, given):
+        raise ValueError(SERVER_NAME_RULE)
+    return given
+
+
 ServerName: TypeAlias = Annotated[
     str,
+    AfterValidator(_server_name),
     Field(
-        max_length=SERVER_NAME_CHARS,
-        pattern=SERVER_NAME,
-        description="Letters, digits, _ and -. The names of its tools towards models begin with it.",
+        json_schema_extra={"maxLength": SERVER_NAME_CHARS, "pattern": SERVER_NAME},
+        description="Letters and digits, with single _ or - between; a letter first. "
+        "The names of its tools towards models begin with it.",
     ),
 ]
 ServerUrl: TypeAlias = Annotated[str, Field(min_length=1, max_length=2000)]

@@ -113,7 +113,7 @@ async def list_memories(
 
 
 async def add_memory(call: Call, agent_id: Id, body: MemoryBody) -> Response:
-    """Add a memory. The same text in the same scope is not added twice."""
+    """Add a memory. The same text in the same scope changes the one that is there."""
     who = call.who
     if body.scope == "agent":
         check_permission(who, "build")

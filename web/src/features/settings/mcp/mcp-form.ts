@@ -54,7 +54,7 @@ export const AUTHS: Record<Auth, string> = {
   oauth: "OAuth: people sign in",
 };
 
-const NAME = /^[A-Za-z0-9_-]{1,40}$/;
+const NAME = /^(?=.{1,40}$)[A-Za-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*$/;
 const TOKEN = /^[!-~]+$/;
 const LONGEST_TOKEN = 8192;
 export const LONGEST_TIMEOUT_S = 120;
@@ -155,7 +155,9 @@ function pinned({ url, transport, auth, tokenChoice, token, headers }: McpForm):
 
 export const nameProblem = (name: string): string | undefined => {
   if (!name.trim()) return "Enter a name.";
-  return NAME.test(name.trim()) ? undefined : "Use letters, digits, _ and -, at most 40 characters.";
+  return NAME.test(name.trim())
+    ? undefined
+    : "Begin with a letter; then letters and digits, with single _ or - between. At most 40 characters.";
 };
 
 export const urlProblem = (url: string): string | undefined => {

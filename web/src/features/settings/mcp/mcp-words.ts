@@ -19,12 +19,9 @@ export const STATES: Record<McpToolView["state"], { title: string; tone: Tone }>
 /** "1 tool", "3 tools". */
 export const countOf = (count: number, what = "tool"): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
-/** Changed tools wait for a decision, so they come first; then new ones, and those that are gone last. */
-const ORDER: McpToolView["state"][] = ["changed", "new", "on", "off", "gone"];
-
+/** By name alone: a tool keeps its place when its state changes. */
 export function inOrder(tools: readonly McpToolView[]): McpToolView[] {
-  const place = ({ state }: McpToolView) => Math.max(0, ORDER.indexOf(state) - (state === "off" ? 1 : 0));
-  return [...tools].sort((one, other) => place(one) - place(other) || one.name.localeCompare(other.name));
+  return [...tools].sort((one, other) => one.name.localeCompare(other.name));
 }
 
 /** What a person reads of a tool: what agents have, else what is offered. */

@@ -165,7 +165,10 @@ function Tools({ server, mayBuild }: { server: McpServerDetails; mayBuild: boole
     const text = `${tool.name} ${shapeOf(tool)?.description ?? ""}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
-  const fresh = server.tools.filter(({ state }) => state === "new").length;
+  const waiting = (["new", "changed"] as const)
+    .map((word) => [server.tools.filter(({ state }) => state === word).length, word] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, word]) => `, ${count} ${word}`);
   if (server.tools.length === 0)
     return (
       <p className="text-sm text-soft">
@@ -181,7 +184,7 @@ function Tools({ server, mayBuild }: { server: McpServerDetails; mayBuild: boole
           </h2>
           <p className="text-[0.8125rem] text-soft" aria-live="polite">
             {words.length > 0 ? `${countOf(found.length)} found` : countOf(server.tools.length)}
-            {fresh > 0 && words.length === 0 && `, ${fresh} new`}
+            {words.length === 0 && waiting}
           </p>
         </div>
         {server.tools.length >= MANY && (
