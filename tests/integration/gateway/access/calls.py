@@ -311,7 +311,7 @@ CALLS: dict[str, list[Call]] = {
     "edit_suggestion": [_at("suggestion", {"content": "Likes tea."})],
     "approve_session_suggestions": [_at("session")],
     "close_session": [_at("session")],
-    "list_my_memories": [Call()],
+    "list_my_memories": [Call(query={"agent_id": "<agent>"}, foreign={"agent": 200})],
     "export_my_memories": [Call()],
     "forget_me": [Call()],
     "list_drafts": [Call(query={"kind": "<draft_kind>"}, foreign={"draft_kind": 200})],
