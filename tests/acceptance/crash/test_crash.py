@@ -35,7 +35,7 @@ async def test_one_process_survives_kill_9_at_every_point(tmp_path: Path) -> Non
         problems = await _strike(siege, ["kill server", *POINTS, "kill server"], seed=1)
         assert problems == []
         assert siege.faults == {"kill server": 2, **dict.fromkeys(POINTS, 1)}
-        assert sum(len(client.transcript.accepted) for client in siege.clients) >= 10
+        assert all(client.transcript.accepted for client in siege.clients)
 
 
 async def test_a_job_is_done_once_whenever_the_server_is_killed(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ Json = dict[str, object]
 
 
 async def _talk(home: Home) -> SseTalk:
-    talk = await open_talk("sse", home, await home.create_agent(tools=["add"]))
+    talk = await open_talk("sse", home, await home.create_agent(tools=["add"], memory="off"))
     assert isinstance(talk, SseTalk)
     return talk
 

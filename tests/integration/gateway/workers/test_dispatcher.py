@@ -114,9 +114,10 @@ async def test_a_lost_ring_costs_time_and_nothing_else() -> None:
     """B1: what nobody rang for is found by looking."""
     async with engine() as room:
         session = await room.session()
-        room.pool.bell.set = mute
+        ring, room.pool.bell.set = room.pool.bell.set, mute
         accepted = await room.say(session)
         worker, _, _ = await room.join()
+        room.pool.bell.set = ring
         assert (await worker.next_job()).claim.run_id == accepted.run_id
 
 
