@@ -14,7 +14,7 @@ pytestmark = [needs_chromium, slow]
 
 WORDS = [f"w{number:04d}" for number in range(240)]
 KILLED = (
-    r"Failed to load resource: net::ERR_\w+ for /api/.*",
+    r"Failed to load resource: net::ERR_\w+ for /(api|assets)/.*",
     "error WebSocket connection to '/realtime' failed: .+",
 )
 """What a browser says of a server that is gone, wherever in an answer it went."""
