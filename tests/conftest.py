@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support import provoked
+from tests.support.nats import NatsServer
 from tests.support.official import OfficialVerifier
 from tests.support.postgres import PostgresServer
 
@@ -64,6 +65,13 @@ def postgres() -> Iterator[PostgresServer]:
     server = PostgresServer()
     yield server
     server.close()
+
+
+@pytest.fixture(scope="session")
+def nats_server() -> Iterator[NatsServer]:
+    """A NATS server, started once for each test process that needs one."""
+    with NatsServer() as server:
+        yield server
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import msgspec
 from msgspec import Meta, Struct, field
 
+from agio.bus.options import NatsOptions
 from agio.core.config import Price, ServerLimits
 from agio.core.identity.oidc import OidcProvider, read_providers
 from agio.core.mcp import SERVER_NAME, SERVER_NAME_CHARS
@@ -27,8 +28,21 @@ from agio.tools.mcp.link import Command
 from agio.vault import load_keys
 
 SHORTEST_KEY = 32
+_NAME_CHARS = 100
 """The minimum length of a key that the operator chooses."""
-_NOT_FOR_WORKERS = {"AGIO_SECRET_KEY", "AGIO_DATABASE_URL", "AGIO_BOOTSTRAP_API_KEY", "AGIO_OIDC"}
+_NOT_FOR_WORKERS = {
+    "AGIO_SECRET_KEY",
+    "AGIO_DATABASE_URL",
+    "AGIO_NATS_URL",
+    "AGIO_NATS_CREDENTIALS",
+    "AGIO_NATS_CA",
+    "AGIO_NATS_CERT",
+    "AGIO_NATS_KEY",
+    "AGIO_GATEWAY_NAME",
+    "AGIO_BOOTSTRAP_API_KEY",
+    "AGIO_OIDC",
+}
+"""What a worker has no use for, and must not hold (law 9)."""
 
 
 class Settings(Struct, frozen=True):
@@ -50,6 +64,10 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     """The settings of a gateway, of a worker, and of a command that calls a server."""
 
     database_url: str | None = None
+    nats: NatsOptions | None = None
+    """The bus between gateways."""
+    gateway_name: str | None = None
+    """This gateway's name among those that share its database."""
     gateway_url: str | None = None
     worker_key: str | None = None
     bootstrap_api_key: str | None = None
@@ -97,6 +115,8 @@ def load_server_settings() -> ServerSettings:
     """Read the server's settings from the environment. Raises UserError `invalid_setting`."""
     return ServerSettings(
         database_url=os.environ.get("AGIO_DATABASE_URL") or None,
+        nats=_nats(),
+        gateway_name=_gateway_name(),
         gateway_url=os.environ.get("AGIO_GATEWAY_URL") or None,
         worker_key=_long_key("AGIO_WORKER_KEY"),
         bootstrap_api_key=_long_key("AGIO_BOOTSTRAP_API_KEY"),
@@ -178,6 +198,59 @@ def worker_environment(**added: str) -> dict[str, str]:
     """Return the environment of a worker process: this one with `added`, without database address and master key."""
     kept = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_WORKERS}
     return {**kept, **added}
+
+
+def held_by_worker() -> list[str]:
+    """Return the variables that are set and that a worker must not hold: addresses and keys of the gateways."""
+    return [
+        name for name in ("AGIO_DATABASE_URL", "AGIO_NATS_URL", "AGIO_SECRET_KEY") if os.environ.get(name)
+    ]
+
+
+def _nats() -> NatsOptions | None:
+    servers = os.environ.get("AGIO_NATS_URL", "").replace(",", " ").split()
+    for server in servers:
+        try:
+            split_url(server, "nats", "tls")
+        except ValueError as error:
+            raise UserError(
+                "invalid_setting",
+                f"AGIO_NATS_URL must be addresses such as nats://10.0.0.7:4222 ({error}).",
+                {"variable": "AGIO_NATS_URL"},
+            ) from error
+    options = NatsOptions(
+        servers=servers,
+        credentials=_file("AGIO_NATS_CREDENTIALS"),
+        ca_file=_file("AGIO_NATS_CA"),
+        cert_file=_file("AGIO_NATS_CERT"),
+        key_file=_file("AGIO_NATS_KEY"),
+    )
+    return options if servers else None
+
+
+def _file(variable: str) -> str | None:
+    path = os.environ.get(variable) or None
+    if path is not None and not Path(path).is_file():
+        raise UserError(
+            "invalid_setting", f"{variable} names {path}, which is not a file.", {"variable": variable}
+        )
+    return path
+
+
+def _gateway_name() -> str | None:
+    name = os.environ.get("AGIO_GATEWAY_NAME") or None
+    if name is not None and (len(name) > _NAME_CHARS or not name.isascii() or not name.isprintable()):
+        raise UserError(
+            "invalid_setting",
+            f"AGIO_GATEWAY_NAME must have at most {_NAME_CHARS} plain characters.",
+            {"variable": "AGIO_GATEWAY_NAME"},
+        )
+    return name
+
+
+def cluster_environment(**added: str) -> dict[str, str]:
+    """Return the environment of a cluster's gateway: this one with `added`."""
+    return {**os.environ, **added}
 
 
 def _secret_keys() -> list[bytes]:

@@ -8,22 +8,26 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from agio.bus.options import NatsOptions
 from agio.core.config import Price, ServerLimits
 from agio.core.passage import EmbeddingModel
 from agio.drivers.endpoint import Endpoint
 from agio.egress import Egress
 from agio.gateway.auth.authenticator import SignInLink
 from agio.gateway.gateway import Gateway
-from agio.server.composition import GatewayConfig
+from agio.server.composition import GatewayConfig, make_http_server, opened_gateway
 from agio.server.http_server import HttpServer
+from agio.server.listening import listen, loopback_url
 from agio.telemetry.export.config import TraceSettings
-from agio.testing.in_process import serve_in_process
+from agio.testing.in_process import ServedGateway, serve_in_process
 from agio.tools.mcp.link import Command
 from agio.worker.app import App
 from agio.worker.service import WorkerService
+from tests.support.clock import until
 from tests.support.engine import QUICK, soon
 
-LinkKind: TypeAlias = Literal["direct", "websocket"]
+LinkKind: TypeAlias = Literal["direct", "websocket", "other gateway"]
+"""With `other gateway` two gateways share the store over NATS: the clients are at one, the worker at the other."""
 KEY = "agio_" + "k" * 43
 
 
@@ -35,6 +39,8 @@ class Served(Struct, frozen=True):
     worker: WorkerService
     sign_in: SignInLink
     headers: Mapping[str, str]
+    holder: Gateway
+    """The gateway that the worker is linked to."""
 
     async def new_link(self) -> str:
         """Another sign-in link."""
@@ -60,6 +66,7 @@ async def served(
     public_url: str | None = None,
     embeddings: EmbeddingModel | None = None,
     traces: TraceSettings | None = None,
+    nats: NatsOptions | None = None,
 ) -> AsyncGenerator[Served]:
     """Serve on a free loopback port until the test ends. The store is at a URL, or a file in a folder; it stays.
 
@@ -77,6 +84,7 @@ async def served(
         public_url=public_url,
         embeddings=embeddings,
         traces=traces or TraceSettings(),
+        nats=nats,
     )
     worker = WorkerService(
         "w1",
@@ -85,9 +93,27 @@ async def served(
         app=app,
         egress=Egress(egress_allow),
     )
-    async with serve_in_process(plan, worker, link=link) as running:
-        sign_in = await SignInLink().keep(running.gateway.store)
-        yield Served(running.url, running.gateway, worker, sign_in, {"authorization": f"Bearer {KEY}"})
+    kind: Literal["direct", "websocket"] = "direct" if link == "direct" else "websocket"
+    async with serve_in_process(plan, worker, link=kind) as running, _front(plan, running, link) as front:
+        sign_in = await SignInLink().keep(front.gateway.store)
+        yield Served(
+            front.url, front.gateway, worker, sign_in, {"authorization": f"Bearer {KEY}"}, running.gateway
+        )
+
+
+@asynccontextmanager
+async def _front(plan: GatewayConfig, far: ServedGateway, link: LinkKind) -> AsyncGenerator[ServedGateway]:
+    """The gateway that clients call: the one that was opened, or a second one without a worker."""
+    if link != "other gateway":
+        yield far
+        return
+    with listen("127.0.0.1", 0) as sock:
+        async with opened_gateway(plan) as gateway:
+            await gateway.start()
+            async with listening(make_http_server(gateway, sock)):
+                await soon(until(lambda: gateway.pool.count() > 0))
+                yield ServedGateway(loopback_url(sock), gateway)
+                gateway.hub.close()
 
 
 @asynccontextmanager

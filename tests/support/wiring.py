@@ -93,7 +93,7 @@ async def served_link(room: Engine, key: str | None = KEY) -> AsyncGenerator[str
     with socket.create_server(("127.0.0.1", 0)) as sock:
         parts = room.gateway
         recheck_s = parts.limits.recheck_s
-        keys = WorkerKeys(room.store, parts.rates, parts.addresses, operators=key, recheck_s=recheck_s)
+        keys = WorkerKeys(room.store, parts.attempts, parts.addresses, operators=key, recheck_s=recheck_s)
         server = HttpServer(LinkDoor(room.pool, keys), sock, max_message_bytes=link_wire.MAX_UP_BYTES)
         async with listening(server):
             yield f"http://127.0.0.1:{sock.getsockname()[1]}"

@@ -149,6 +149,8 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     """Requests being received and responses being sent at a gateway. Those without a credential count by address."""
     write_timeout_s: float = 30.0
     """A reader that accepts no bytes of a response for this long is disconnected."""
+    database_connections: int = 10
+    """Connections of a gateway to a Postgres database."""
     open_connections: int = 10_000
     """Connections at a gateway; at most three quarters of its file descriptor limit."""
     keep_alive_s: float = 15.0
@@ -168,6 +170,8 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     queue_timeout_s: float = 24 * 3600.0
     tick_s: float = 5.0
     """The interval at which the queue is polled, in addition to the bus's signals."""
+    gateway_lease_s: float = 8.0
+    """How long a gateway is taken for alive after its last sign of life. It gives one four times as often."""
     sweep_s: float = 60.0
     """The interval at which expired records are deleted, and at least at which due jobs are looked for."""
     retention_s: float = 3600.0

@@ -20,7 +20,7 @@ class Executor(Protocol):
         """Run a plan that changes nothing: no transaction, every query sees the newest commit."""
         ...
 
-    def append(self, write: Append) -> Awaitable[None]:
+    def append(self, write: Append) -> Awaitable[bool | None]:
         """Make a frame durable, as `LogWriter.append`.
 
         The plan `runs.create_run` creates a run; the plan `runs.keep_append` writes turns, tool calls and the end.

@@ -90,6 +90,7 @@ def run_of(row: RunRow) -> RunInfo:
         row.log_level,
         row.active_agent,
         row.traceparent,
+        row.gateway,
     )
 
 

@@ -33,7 +33,7 @@ from agio.db.plans.agents import (
     secrets,
     tools,
 )
-from agio.db.plans.jobs import jobs, leases, traces
+from agio.db.plans.jobs import gateways, jobs, leases, traces
 from agio.db.plans.memories import extraction, memories, passages, suggestions
 from agio.db.plans.people import accounts, audit, identities, identity, profiles, teams, workers
 from agio.db.plans.people.audit import audited
@@ -103,7 +103,7 @@ class Repository:
 
     # The log
 
-    def append(self, write: Append) -> Awaitable[None]:
+    def append(self, write: Append) -> Awaitable[bool | None]:
         """Make a frame durable; the result is done after the commit.
 
         It fails with StoreError `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`,
@@ -131,6 +131,7 @@ class Repository:
     branches = _read(paths.branches)
     path_of = _read(paths.path_of)
     run_definition = _read(definitions.pinned)
+    agent_to_run = _read(definitions.agent_to_run)
     read_session = _read(log.read_session)
     read_run = _read(log.read_run)
     list_tool_executions = _read(log.list_tool_executions)
@@ -437,6 +438,24 @@ class Repository:
     acquire_lease = _write(leases.acquire_lease)
     renew_lease = _write(leases.renew_lease)
     release_lease = _write(leases.release_lease)
+
+    # Gateways that share the store
+
+    cluster_secret = _write(gateways.cluster_secret)
+    join_gateway = _write(gateways.join_gateway)
+    renew_gateway = _write(gateways.renew_gateway)
+    leave_gateway = _write(gateways.leave_gateway)
+    live_gateways = _read(gateways.live_gateways)
+    put_offers = _write(gateways.put_offers)
+    lost_runs = _read(gateways.lost_runs)
+    flagged_runs = _read(gateways.flagged_runs)
+    free_run = _write(gateways.free_run)
+    honour_run = _write(gateways.honour_run)
+    session_heads = _read(gateways.session_heads)
+    call_lease = _read(gateways.call_lease)
+    renew_calls = _write(gateways.renew_calls)
+    take_attempt = _write(gateways.take_attempt)
+    attempt_wait = _read(gateways.attempt_wait)
 
     # The audit log
 

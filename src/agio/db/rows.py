@@ -63,6 +63,7 @@ class RunRow(Columns, frozen=True):
     active_agent: str
     needed: int | None
     traceparent: str
+    gateway: str
     number: int = 0
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from agio.core.config import ServerLimits
@@ -10,9 +11,11 @@ from agio.core.run.metrics import wall_ms
 from agio.core.store.store import Store
 from agio.core.tool import AnyTool
 from agio.egress import Egress
+from agio.gateway.auth.attempts import Attempts
 from agio.gateway.auth.authenticator import Authenticator
 from agio.gateway.auth.oidc import OidcProviders
 from agio.gateway.auth.passwords import Passwords
+from agio.gateway.auth.revocation import revoke
 from agio.gateway.counters import Counters
 from agio.gateway.http.address import Addresses
 from agio.gateway.http.rate_limits import Rates
@@ -21,6 +24,8 @@ from agio.gateway.intake.intake import Intake
 from agio.gateway.jobs.extraction import Extraction
 from agio.gateway.jobs.runner import JobRunner
 from agio.gateway.jobs.traces import TraceExport
+from agio.gateway.membership import Membership
+from agio.gateway.peers import Peers
 from agio.gateway.searches import Searches
 from agio.gateway.stream.connections import Connections
 from agio.gateway.stream.folds import Folds
@@ -66,6 +71,8 @@ class Gateway:
     intake: Intake
     auth: Authenticator
     rates: Rates
+    attempts: Attempts
+    peers: Peers
     addresses: Addresses
     connections: Connections
     tools: Mapping[str, AnyTool]
@@ -81,6 +88,8 @@ class Gateway:
     """Seals credentials; None: there is no master key, and credentials are refused."""
     worker_key: str | None = None
     """The operator's worker key; None: only workers with a key from the store connect over the network."""
+    membership: Membership | None = None
+    """Its place among the gateways that share the store; None: it is the only one."""
     dialect: Literal["sqlite", "postgres"] = "sqlite"
     """The kind of the store's database."""
     home: Literal["embedded", "distributed"] = "embedded"
@@ -96,8 +105,13 @@ class Gateway:
 
     async def start(self, takeover: Takeover = "after grace") -> None:
         """Recover the runs that are running, and begin to dispatch. Raises StoreError."""
-        self.tool_calls.others = takeover != "at once"
-        await self.pool.recover(takeover)
+        self.tool_calls.others = takeover != "at once" or self.membership is not None
+        if self.membership is None:
+            await self.pool.recover(takeover)
+        else:
+            self.membership.on_revoked = partial(revoke, self)
+            await self.membership.join(self._has_key)
+            self.tasks.append(asyncio.create_task(self.membership.run(), name="agio gateways"))
         for name, work in (
             ("dispatcher", self.dispatcher.run()),
             ("heartbeats", self.pool.watch()),
@@ -105,6 +119,9 @@ class Gateway:
             ("jobs", self.jobs.run()),
         ):
             self.tasks.append(asyncio.create_task(work, name=f"agio {name}"))
+
+    def _has_key(self, key_id: str) -> bool:
+        return self.vault is not None and self.vault.knows(key_id)
 
     async def watch(self) -> None:
         """Wait until a background task ends, which none should while the gateway is open. Raises its error."""
@@ -128,3 +145,6 @@ class Gateway:
         await self.mcp.close()
         await self.grants.close()
         await self.forks.close()
+        if self.membership is not None:
+            await self.membership.leave()
+        await self.peers.bus.close()

@@ -92,6 +92,14 @@ class _Metrics(Collector):
             self._gateway.rates.refused,
         )
         yield GaugeMetricFamily(
+            "agio_gateways", "Gateways that share the store.", value=self._gateway.peers.live
+        )
+        yield CounterMetricFamily(
+            "agio_bus_ignored",
+            "Messages on the bus that were forged, cut or unknown.",
+            value=self._gateway.peers.bus.ignored,
+        )
+        yield GaugeMetricFamily(
             "agio_workers", "Workers connected now.", value=len(self._gateway.pool.connected)
         )
 

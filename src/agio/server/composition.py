@@ -1,24 +1,31 @@
 """Puts a gateway together: the one place that knows all of its parts."""
 
+import secrets
 import socket
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 from msgspec import Struct, field
 
 from agio.agents import demo
+from agio.bus.bus import Bus
+from agio.bus.memory import MemoryBus
+from agio.bus.nats import open_nats
+from agio.bus.options import NatsOptions
 from agio.core.config import AgentRunConfig, Price, ServerLimits
 from agio.core.identity.oidc import OidcProvider
 from agio.core.link.wire import MAX_UP_BYTES
 from agio.core.passage import EmbeddingModel
+from agio.core.store.gateways import GatewayRecord
 from agio.core.store.store import Store
 from agio.core.tool import AnyTool
-from agio.db.postgres.lock import lock_database
 from agio.drivers.registry import PROVIDERS
 from agio.egress import Egress
 from agio.gateway.app import create_app
+from agio.gateway.auth.attempts import Attempts
 from agio.gateway.auth.authenticator import Authenticator
 from agio.gateway.auth.oidc import OidcProviders
 from agio.gateway.counters import Counters
@@ -33,6 +40,8 @@ from agio.gateway.jobs.extraction import Extraction
 from agio.gateway.jobs.runner import JobRunner
 from agio.gateway.jobs.sweeps import Sweeps
 from agio.gateway.jobs.traces import TraceExport
+from agio.gateway.membership import Membership
+from agio.gateway.peers import Peers
 from agio.gateway.stream.connections import Connections
 from agio.gateway.stream.hub import Hub
 from agio.gateway.tools.calls import ToolCalls
@@ -45,6 +54,7 @@ from agio.gateway.workers.embedder import Embedder
 from agio.gateway.workers.pool import WorkerPool
 from agio.gateway.workers.recall import Recall
 from agio.gateway.workers.tool_backend import ToolBackend
+from agio.protocol.ids import new_id
 from agio.server.descriptors import raise_descriptor_limit
 from agio.server.first_start import make_first
 from agio.server.http_server import HttpServer
@@ -93,6 +103,10 @@ class GatewayConfig(Struct, frozen=True, kw_only=True):
     """The model that makes vectors of memories; None: they are searched by words and time."""
     traces: TraceSettings = TraceSettings()
     """Where the traces of runs are sent."""
+    nats: NatsOptions | None = None
+    """The bus between the gateways of a Postgres database; None: they find everything in the store, more slowly."""
+    name: str | None = None
+    """This gateway's name among them; None: its id, which is new at every start."""
     works: bool = True
     """Whether a worker runs in this process."""
 
@@ -112,22 +126,28 @@ class Resources(Struct, frozen=True, kw_only=True):
     vault: Vault | None
     oidc: OidcProviders
     recall: Recall
+    bus: Bus | None = None
+    """None: this gateway has its store for itself."""
 
 
 @asynccontextmanager
 async def opened_gateway(plan: GatewayConfig) -> AsyncGenerator[Gateway]:
     """Open the store and make the parts around it; closed in order at the end. Raises StoreError."""
-    store: Store = await open_database(plan.database, plan.traces.sinks)
-    lock = None
+    store: Store = await open_database(
+        plan.database, plan.limits.database_connections, sinks=plan.traces.sinks
+    )
+    bus = None
     try:
         if isinstance(plan.database, str):
-            lock = await lock_database(plan.database)
+            bus = await _open_bus(plan.nats, store)
         await make_first(store, plan.bootstrap_key)
         vault = await open_vault(plan.database, plan.secret_keys, store)
         await check_secrets(store, vault)
         egress = Egress(plan.egress_allow)
         oidc = await open_oidc(store, plan.oidc, plan.public_url, plan.egress_allow)
-        resources = Resources(store=store, egress=egress, vault=vault, oidc=oidc, recall=Recall(store))
+        resources = Resources(
+            store=store, egress=egress, vault=vault, oidc=oidc, recall=Recall(store), bus=bus
+        )
         tools = built_in_tools(store, egress, resources.recall)
         gateway = make_gateway(plan, resources, tools)
         try:
@@ -137,9 +157,16 @@ async def opened_gateway(plan: GatewayConfig) -> AsyncGenerator[Gateway]:
             await oidc.aclose()
             await egress.aclose()
     finally:
+        if bus is not None:
+            await bus.close()
         await store.close()
-        if lock is not None:
-            await lock.release()
+
+
+async def _open_bus(options: NatsOptions | None, store: Store) -> Bus:
+    """Raises BusError, StoreError."""
+    if options is None:
+        return MemoryBus(carries=False)
+    return await open_nats(options, await store.cluster_secret(secrets.token_bytes(32)))
 
 
 def make_gateway(
@@ -152,8 +179,11 @@ def make_gateway(
     store, egress, vault, limits = resources.store, resources.egress, resources.vault, plan.limits
     config = config or AgentRunConfig(prices={demo.MODEL: Price(0, 0), **plan.prices})
     counters = Counters()
-    hub = Hub(store, limits)
+    shared = resources.bus is not None
+    peers = Peers(resources.bus, new_id("gtw") if shared else "")
+    hub = Hub(store, limits, peers.bus)
     rates = Rates(limits)
+    attempts = Attempts(rates, store if shared else None)
     addresses = Addresses(list(plan.trusted_proxies))
     origins = Origins(plan.hosts, public_url=plan.public_url, behind_tls=plan.behind_tls)
     endpoints = ModelEndpoints(store, vault)
@@ -163,8 +193,10 @@ def make_gateway(
     credentials = ServerCredentials(entered, grants)
     mcp = McpServers(store, credentials, egress, partial(keep_tool_file, store, limits), plan.mcp)
     rack = ToolRack(tools, config, opener, egress, mcp)
-    backend = ToolBackend(store, rack, counters, limits.tick_s)
-    pool = WorkerPool(store, hub, limits, backend, offer_tools(tools), counters, config.max_event_bytes)
+    backend = ToolBackend(store, rack, counters, limits.tick_s, peers)
+    pool = WorkerPool(
+        store, hub, limits, backend, offer_tools(tools), counters, config.max_event_bytes, peers
+    )
     recall = resources.recall
     dispatcher = Dispatcher(store, hub, pool, endpoints, limits, counters, config.prices, recall)
     extraction = Extraction(store, pool, endpoints, recall, limits, config.prices)
@@ -175,13 +207,22 @@ def make_gateway(
         store, endpoints, open_services(plan.traces, plan.egress_allow), limits, counters, plan.traces.link
     )
     kinds = {
-        **Sweeps(store, hub, dispatcher, limits).kinds,
+        **Sweeps(store, hub, dispatcher, limits, peers.bus).kinds,
         **extraction.kinds,
         **embedding.kinds,
         **traces.kinds,
     }
     jobs = JobRunner(store, kinds, limits)
     pool.on_settled = jobs.ring
+    membership = None
+    if shared:
+        me = GatewayRecord(
+            id=peers.gateway,
+            name=plan.name or peers.gateway,
+            master_key="" if vault is None else vault.current_key_id,
+            version=version("agio"),
+        )
+        membership = Membership(me, store, hub, pool, dispatcher, endpoints, rates, limits)
     return Gateway(
         store=store,
         limits=limits,
@@ -203,8 +244,11 @@ def make_gateway(
         intake=Intake(
             store, hub, pool, dispatcher, rates=rates, egress=egress, traced=bool(plan.traces.sinks)
         ),
-        auth=Authenticator(store, rates=rates, addresses=addresses, origins=origins),
+        auth=Authenticator(store, rates=rates, addresses=addresses, origins=origins, attempts=attempts),
         rates=rates,
+        attempts=attempts,
+        peers=peers,
+        membership=membership,
         addresses=addresses,
         connections=Connections(store, limits.recheck_s, limits.streams_per_credential),
         egress=egress,

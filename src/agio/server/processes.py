@@ -1,10 +1,10 @@
-"""The worker processes of `agio serve --workers N`: started, started again when they die, ended with the server."""
+"""Processes of agio's commands, as workers of `agio serve --workers N`: started, restarted, ended with their parent."""
 
 import asyncio
 import logging
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from agio.errors import UserError
 
@@ -18,12 +18,28 @@ _REFUSED = 1
 """The exit code of a command that refused to start and printed why."""
 
 
-class WorkerProcesses:
-    """N processes of one command. Their standard input is a pipe they read: it ends when we do, however we end."""
+class Processes:
+    """N processes of one command. Their standard input is a pipe they read: it ends when we do, however we end.
 
-    def __init__(self, count: int, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+    `watch` is called with the lines that they print; without it they print where we do.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        noun: str = "Worker",
+        number: int = 1,
+        watch: Callable[[str], None] | None = None,
+    ) -> None:
         self._count = count
-        self._command = [sys.executable, "-m", "agio.cli.main", "worker", "--until-stdin-ends", *arguments]
+        name, *arguments = command
+        self._command = [sys.executable, "-m", "agio.cli.main", name, "--until-stdin-ends", *arguments]
+        self._noun = noun
+        self._number = number
+        self._watch = watch
         self._environment = environment
         self._processes: set[asyncio.subprocess.Process] = set()
         self._stopping = False
@@ -68,12 +84,14 @@ class WorkerProcesses:
                 return
             lived_s = time.monotonic() - began
             if first and code == _REFUSED and lived_s < _SETTLED_S:
-                raise UserError("worker_failed", "A worker could not begin; it said why above.")
+                raise UserError(
+                    "worker_failed", f"A {self._noun.lower()} could not begin; it said why above."
+                )
             if lived_s > _SETTLED_S:
                 pause_s = _FIRST_PAUSE_S
             _log.warning(
-                "Worker process %d ended with code %s after %.1f s and restarts in %.1f s; its runs continue.",
-                *(number + 1, code, lived_s, pause_s),
+                "%s process %d ended with code %s after %.1f s and restarts in %.1f s; its runs continue.",
+                *(self._noun, number + self._number, code, lived_s, pause_s),
             )
             await asyncio.sleep(pause_s)
             pause_s, first = min(pause_s * 2, _LONGEST_PAUSE_S), False
@@ -82,12 +100,16 @@ class WorkerProcesses:
         process = await asyncio.create_subprocess_exec(
             *self._command,
             stdin=asyncio.subprocess.PIPE,
+            stdout=None if self._watch is None else asyncio.subprocess.PIPE,
             env=self._environment,
             # A Ctrl-C of the terminal is for us alone: we tell them in our own order.
             start_new_session=True,
         )
         self._processes.add(process)
         try:
+            if self._watch is not None and process.stdout is not None:
+                async for line in process.stdout:
+                    self._watch(line.decode(errors="replace"))
             return await process.wait()
         finally:
             if process.returncode is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from agio.bus.options import NatsOptions
 from agio.db.operate.preflight import has_account
 from agio.egress import Egress
 from agio.errors import UserError
@@ -20,7 +21,7 @@ from agio.server.first_start import offer_sign_in
 from agio.server.lifetime import Lifetime
 from agio.server.listening import is_public, listen, loopback_url, url_of
 from agio.server.loops import event_loop, spare_what_stays
-from agio.server.processes import WorkerProcesses
+from agio.server.processes import Processes
 from agio.settings import (
     ServerSettings,
     Settings,
@@ -83,7 +84,7 @@ class _Server:
         self._socket = sock
         self._app = app
         self._worker_key = server.worker_key or (secrets.token_urlsafe(32) if options.workers else None)
-        self._processes: WorkerProcesses | None = None
+        self._processes: Processes | None = None
         self._worker: WorkerService | None = None
 
     async def run(self) -> int:
@@ -108,6 +109,8 @@ class _Server:
             traces=self._server.traces,
             mcp=load_commands(self._options.data or self._settings.data_dir),
             embeddings=self._server.embeddings,
+            nats=self._bus_of(database),
+            name=self._server.gateway_name,
             works=self._options.workers is None,
         )
         async with opened_gateway(plan) as gateway:
@@ -128,6 +131,18 @@ class _Server:
             await self._end_workers()
         lifetime.deafen()
         return 1 if lifetime.failed else 0
+
+    def _bus_of(self, database: str | Path) -> NatsOptions | None:
+        """Raises UserError `invalid_setting`."""
+        nats = self._server.nats
+        if nats is not None and isinstance(database, Path):
+            raise UserError(
+                "invalid_setting",
+                "AGIO_NATS_URL is for gateways that share a PostgreSQL database: set AGIO_DATABASE_URL too, or remove "
+                "it. An SQLite store has one gateway.",
+                {"variable": "AGIO_NATS_URL"},
+            )
+        return nats
 
     async def _check_edge(self, database: str | Path) -> None:
         """Refuse a public address while there is no account, and warn of open ones. Raises UserError `public_bind`."""
@@ -190,7 +205,7 @@ class _Server:
             environment = worker_environment(
                 AGIO_GATEWAY_URL=loopback_url(self._socket), AGIO_WORKER_KEY=self._worker_key
             )
-            self._processes = WorkerProcesses(options.workers, arguments, environment)
+            self._processes = Processes(options.workers, ["worker", *arguments], environment)
             lifetime.begin("worker processes", self._processes.run())
 
     async def _drain(self, gateway: Gateway) -> None:

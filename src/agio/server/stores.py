@@ -25,13 +25,19 @@ def hint_if_locked(hint: str) -> Generator[None]:
         raise
 
 
-async def open_database(database: str | Path, sinks: Sequence[Sink] = ()) -> Store:
-    """Open a file, or the Postgres database of a URL. Traces are queued for `sinks`. Raises StoreError."""
+async def open_database(
+    database: str | Path, connections: int | None = None, *, sinks: Sequence[Sink] = ()
+) -> Store:
+    """Open a file, or the Postgres database of a URL with at most so many connections. Raises StoreError.
+
+    Traces are queued for `sinks`.
+    """
     if isinstance(database, Path):
         return await open_store(database, sinks=sinks)
+    from agio.db.postgres.driver import CONNECTIONS
     from agio.db.postgres.executor import open_postgres
 
-    return Repository(await open_postgres(database), sinks)
+    return Repository(await open_postgres(database, connections or CONNECTIONS), sinks)
 
 
 async def open_vault(database: str | Path, keys: Sequence[bytes], store: Store) -> Vault | None:

@@ -24,6 +24,11 @@ class GatewayAddress(Struct, frozen=True):
         return f"{self.path}/link/heartbeat"
 
 
+def parse_addresses(urls: str) -> list[GatewayAddress]:
+    """Parse addresses of gateways, separated by commas or blanks. Raises UserError `invalid_gateway_url`."""
+    return [parse_address(url) for url in urls.replace(",", " ").split() or [urls]]
+
+
 def parse_address(url: str) -> GatewayAddress:
     """Parse an address such as `http://10.0.0.5:8700`. Raises UserError `invalid_gateway_url`."""
     try:

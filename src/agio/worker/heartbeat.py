@@ -32,10 +32,10 @@ class Heartbeat:
         on_silence: Callable[[], None],
         on_gone: Callable[[], None],
     ) -> None:
-        self._open = http.client.HTTPSConnection if gateway.secure else http.client.HTTPConnection
         self._gateway = gateway
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "text/plain"}
-        self._worker = worker.encode()
+        self._worker = worker
+        self._at = ""
         self._on_silence = on_silence
         self._on_gone = on_gone
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -47,8 +47,11 @@ class Heartbeat:
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def start(self, interval_s: float, silence_s: float) -> None:
-        """Start, or continue with the gateway's new intervals. Call it in the event loop."""
+    def start(
+        self, interval_s: float, silence_s: float, gateway: GatewayAddress, gateway_id: str = ""
+    ) -> None:
+        """Start, or continue with the gateway of a new link and its intervals. Call it in the event loop."""
+        self._gateway, self._at = gateway, gateway_id
         self._loop = asyncio.get_running_loop()
         self._interval_s, self._silence_s = interval_s, silence_s
         self.heard()
@@ -72,11 +75,16 @@ class Heartbeat:
         self._stopped.set()
 
     def _beat(self) -> None:
-        connection = self._open(self._gateway.authority, timeout=_TIMEOUT_S)
+        gateway = self._gateway
+        connection = _open(gateway)
         while not self._stopped.wait(self._pause_s()):
             sent_at = time.monotonic()
+            if gateway is not self._gateway:
+                connection.close()
+                gateway = self._gateway
+                connection = _open(gateway)
             try:
-                connection.request("POST", self._gateway.heartbeat_path, self._worker, self._headers)
+                connection.request("POST", gateway.heartbeat_path, self._body(), self._headers)
                 response = connection.getresponse()
                 response.read()
                 if response.status == _GONE:
@@ -92,6 +100,10 @@ class Heartbeat:
                 _log.info("the heartbeat was not answered: %s", error)
             self._watch()
         connection.close()
+
+    def _body(self) -> bytes:
+        """The worker and the gateway it is linked to: a load balancer may bring the beat to another."""
+        return f"{self._worker} {self._at}".rstrip().encode()
 
     def _pause_s(self) -> float:
         """Return the time to the next beat: the interval, or less if the silence interval ends before."""
@@ -109,3 +121,8 @@ class Heartbeat:
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has closed
                 self._loop.call_soon_threadsafe(what)
+
+
+def _open(gateway: GatewayAddress) -> http.client.HTTPConnection:
+    kind = http.client.HTTPSConnection if gateway.secure else http.client.HTTPConnection
+    return kind(gateway.authority, timeout=_TIMEOUT_S)

@@ -19,7 +19,7 @@ from agio.core.link.link import Answer, Claim, Greeting, Link, Task, ToolReply, 
 from agio.core.store.repository import Append, Effect, ToolRecord
 from agio.errors import AgioError, UserError
 from agio.protocol.messages import Json
-from agio.worker.address import parse_address
+from agio.worker.address import parse_addresses
 from agio.worker.calls import Calls
 from agio.worker.heartbeat import Heartbeat
 
@@ -47,18 +47,18 @@ class Guest(Worker, Protocol):
 
 
 class SocketLink:
-    """A worker's link to the gateway at `url`, a `core.link.Link`. `run` maintains it, `close` ends it.
+    """A worker's link to a gateway, a `core.link.Link`. `run` maintains it, `close` ends it.
 
-    Raises UserError `invalid_gateway_url`.
+    `url` may name several gateways, separated by commas: when one cannot be reached, or its link breaks, the next is
+    tried, which continues the worker's runs. Raises UserError `invalid_gateway_url`.
     """
 
     def __init__(self, url: str, key: str, worker: Guest) -> None:
-        gateway = parse_address(url)
-        self._url = gateway.link_url
+        self._gateways = parse_addresses(url)
         self._key = key
         self._worker = worker
         self._heartbeat = Heartbeat(
-            gateway, key, worker.id, on_silence=worker.release_all, on_gone=self._come_again
+            self._gateways[0], key, worker.id, on_silence=worker.release_all, on_gone=self._come_again
         )
         self._calls = Calls(self._post)
         self._outgoing: list[bytes] = []
@@ -98,6 +98,7 @@ class SocketLink:
                     _log.exception("the gateway does not admit this worker yet")
                 except (OSError, TimeoutError, WebSocketException, AgioError) as error:
                     _log.warning("the gateway cannot be reached: %s", error)
+                self._gateways.append(self._gateways.pop(0))
                 await self._pause(next(delays))
         finally:
             self._heartbeat.stop()
@@ -172,6 +173,10 @@ class SocketLink:
 
     # Connection
 
+    @property
+    def _url(self) -> str:
+        return self._gateways[0].link_url
+
     async def _connect(self) -> None:
         connecting = connect(
             self._url,
@@ -208,7 +213,7 @@ class SocketLink:
         before = self._calls.last
         welcome = await self._worker.join(self)
         self._calls.resume(set(welcome.claims), before)
-        self._heartbeat.start(welcome.heartbeat_s, welcome.silence_s)
+        self._heartbeat.start(welcome.heartbeat_s, welcome.silence_s, self._gateways[0], welcome.gateway)
         self.joined.set()
 
     async def _read(self, socket: ClientConnection) -> None:

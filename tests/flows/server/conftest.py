@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from agio.bus.options import NatsOptions
 from tests.flows.server.home import PAIRS, Home, open_home
+from tests.support.nats import NatsServer
 from tests.support.served import LinkKind
 
 TRANSPORTS = ("websocket", "sse", "ag-ui")
@@ -30,9 +32,18 @@ def link(place: tuple[str, LinkKind]) -> LinkKind:
 
 
 @pytest.fixture
-async def home(database: str | Path, link: LinkKind) -> AsyncGenerator[Home]:
+def nats(request: pytest.FixtureRequest, link: LinkKind) -> NatsOptions | None:
+    """The bus, where there are two gateways."""
+    if link != "other gateway":
+        return None
+    server: NatsServer = request.getfixturevalue("nats_server")
+    return NatsOptions(servers=[server.url])
+
+
+@pytest.fixture
+async def home(database: str | Path, link: LinkKind, nats: NatsOptions | None) -> AsyncGenerator[Home]:
     """A server in one of its homes."""
-    async with open_home(database, link) as home:
+    async with open_home(database, link, nats=nats) as home:
         yield home
 
 

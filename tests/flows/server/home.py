@@ -9,6 +9,7 @@ import aiohttp
 import pytest
 from msgspec import Struct
 
+from agio.bus.options import NatsOptions
 from agio.core.config import Price, ServerLimits
 from agio.core.passage import EmbeddingModel
 from agio.gateway.gateway import Gateway
@@ -21,12 +22,20 @@ from agio.worker.service import WorkerService
 from tests.flows.server.tools import APP
 from tests.support.served import LinkKind, served
 
-LIMITS = ServerLimits(running_per_user=50, link_grace_s=0.2, cancel_s=1.0, tick_s=0.5, drain_s=2.0)
-PAIRS = (("sqlite", "direct"), ("postgres", "websocket"))
+LIMITS = ServerLimits(
+    running_per_user=50, link_grace_s=0.2, cancel_s=1.0, tick_s=0.5, drain_s=2.0, gateway_lease_s=4.0
+)
+PAIRS: tuple[tuple[str, LinkKind], ...] = (
+    ("sqlite", "direct"),
+    ("postgres", "websocket"),
+    ("postgres", "other gateway"),
+)
 """Homes that together have each database and each link once."""
+one_gateway = pytest.mark.parametrize("place", PAIRS[:2], ids="-".join, indirect=True)
+"""Homes where a message reaches the run at once; from another gateway it comes a moment later."""
 every_home = pytest.mark.parametrize(
     "place",
-    [(database, link) for database in ("sqlite", "postgres") for link in ("direct", "websocket")],
+    [*PAIRS, ("sqlite", "websocket"), ("postgres", "direct")],
     ids="-".join,
     indirect=True,
 )
@@ -42,6 +51,8 @@ class Home(Struct, frozen=True):
     http: aiohttp.ClientSession
     """Signed in with an API key of user `local`."""
     worker: WorkerService
+    holder: Gateway
+    """The gateway that the worker is linked to: `gateway`, or the other one."""
 
     async def ask(
         self, method: str, path: str, body: object = None, *, expect: int = 200
@@ -78,6 +89,7 @@ async def open_home(
     egress_allow: Sequence[str] = (),
     embeddings: EmbeddingModel | None = None,
     traces: TraceSettings | None = None,
+    nats: NatsOptions | None = None,
 ) -> AsyncGenerator[Home]:
     """Open a server on a store, at a URL or in a folder; it is stopped at the end, and the store stays."""
     async with ModelServer() as model:
@@ -93,7 +105,8 @@ async def open_home(
                 prices=PRICES,
                 embeddings=embeddings,
                 traces=traces,
+                nats=nats,
             ) as server,
             aiohttp.ClientSession(headers=server.headers, timeout=aiohttp.ClientTimeout(START_S)) as http,
         ):
-            yield Home(server.url, server.gateway, model, http, server.worker)
+            yield Home(server.url, server.gateway, model, http, server.worker, server.holder)

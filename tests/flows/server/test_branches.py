@@ -175,8 +175,8 @@ async def test_a_takeover_of_a_branch_goes_on_with_its_path_and_definition(home:
     await home.ask("PUT", f"/api/agents/{agent_id}", body)
     before = home.model.calls[-1]
     home.model.script(Reply("Three it is."))
-    [run] = home.gateway.pool.runs.values()
-    home.gateway.pool.hand_on(run)
+    [run] = home.holder.pool.runs.values()
+    home.holder.pool.hand_on(run)
     await talk.read(str(sent["run_id"]))
     gate.set()
     after = home.model.calls[-1]

@@ -6,7 +6,7 @@ from typing import cast
 from agio.protocol.codec import decode_lines
 from agio.protocol.events import Custom
 from agio.testing import Call, Reply
-from tests.flows.server.home import Home, every_home
+from tests.flows.server.home import Home, every_home, one_gateway
 from tests.flows.server.talk import SseTalk, open_talk
 from tests.support.official import OfficialVerifier, check_flow
 
@@ -55,8 +55,8 @@ async def test_a_message_joins_the_running_run_and_survives_a_takeover(
     assert sent["run_id"] == again["run_id"]
     assert (sent["status"], again["status"]) == ("running", "running")
     home.model.script(Reply(tool_calls=[Call("add", {"a": 1, "b": 2})]), Reply("Three, doubled: six."))
-    [run] = home.gateway.pool.runs.values()
-    home.gateway.pool.hand_on(run)
+    [run] = home.holder.pool.runs.values()
+    home.holder.pool.hand_on(run)
     lines = await reading
     gate.set()
     check_flow(decode_lines(b"".join(lines)), official)
@@ -92,6 +92,7 @@ async def test_what_the_run_did_not_see_becomes_the_next_run(home: Home) -> None
     assert home.model.calls[-1].messages[-1] == ("user", "A short one.")
 
 
+@one_gateway
 async def test_a_message_after_the_last_word_is_answered_in_the_same_run(home: Home) -> None:
     """C5: the answer is complete but the run has not ended; an idle session begins a run as ever."""
     gate = asyncio.Event()

@@ -23,7 +23,9 @@ NOT_AUDITED = {
         "add_job arm_job claim_job renew_job finish_job finish_retention fail_job release_job bury_unknown_jobs "
         "acquire_lease renew_lease release_lease see_mcp_tools renew_mcp_connection suggest_memory new_suggestions "
         "use_memories keep_extraction spend_extraction put_passages put_vectors "
-        "settle_traces drop_traces pause_traces"
+        "settle_traces drop_traces pause_traces "
+        "cluster_secret join_gateway renew_gateway leave_gateway put_offers free_run honour_run renew_calls "
+        "take_attempt"
     ),
 }
 """Methods that change something and leave no entry, and why."""

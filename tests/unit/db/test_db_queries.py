@@ -30,6 +30,8 @@ WHOLE_TABLES = {
     "has_migrations": "the schema",
     "newest_run_at": "one row is enough",
     "revoke_made_keys": "what it has gathered itself: the keys that one key led to",
+    "live_gateways": "as many rows as there are gateways",
+    "sweep_gateways": "as many rows as there are gateways",
     "read_tail": "at the start, what is read is what is needed",
 }
 """Queries that read a table from end to end, and why that is little."""
@@ -38,6 +40,8 @@ SORTED = {
     "find_vectors": "the passages of a place, by their distance",
     "find_words": "the passages with a word of a search, by their words",
     "sessions_of_agent": "the sessions of an agent, once",
+    "live_gateways": "as many rows as there are gateways",
+    "lost_runs": "those that run, over all tenants",
     "running_runs": "those that run, over all tenants",
     "active_runs": "those of a session that have not ended",
     "list_runs_of_session": "the runs of a session",

@@ -11,6 +11,9 @@ from agio.db.queries import load_queries, number_parameters
 
 QUERIES = load_queries("postgres")
 SMALL = {
+    "attempts",
+    "cluster",
+    "gateways",
     "run_inputs",
     "trace_exports",
     "trace_queue",

@@ -100,7 +100,15 @@ WITHOUT_TENANT = {
     "the queue of traces, which the server sends": (
         "queue_trace paused_traces queued_traces take_trace resume_traces trace_failures"
     ),
-    "a server's own leases": "acquire_lease renew_lease release_lease",
+    "a server's own leases": (
+        "acquire_lease renew_lease release_lease keep_secret cluster_secret lock_gateways join_gateway renew_gateway "
+        "put_offers live_gateways leave_gateway sweep_gateways"
+    ),
+    "runs and calls that a gateway holds, or another has lost": (
+        "lost_runs flagged_runs free_run honour_run call_lease renew_call"
+    ),
+    "the sessions of a gateway's readers, who were let in": "session_heads",
+    "attempts of people who are not known yet": "take_attempt attempt_wait sweep_attempts",
     "the log, under the fence": (
         "live_runs move_last_seq put_log read_logs append_tail trim_tail read_tail append_frames store_frame "
         "take_frames read_frames lock_sessions_of_runs"
@@ -594,6 +602,7 @@ async def _fill(store: Repository) -> dict[str, object]:
         "started_at": None,
         "input": None,
         "worker": None,
+        "gateway": "",
         "provider_id": "prv_a",
         "base_url": None,
         "models": "[]",

@@ -8,14 +8,14 @@ import pytest
 
 from agio.errors import UserError
 from agio.server.listening import listen
-from agio.server.processes import WorkerProcesses
+from agio.server.processes import Processes
 from agio.server.reload import serve_and_reload
 
 
 async def test_a_worker_that_cannot_begin_stops_the_server() -> None:
     """R5: it has said why; the server does not try for ever."""
     environment = {**os.environ, "AGIO_GATEWAY_URL": "nonsense", "AGIO_WORKER_KEY": "k" * 40}
-    processes = WorkerProcesses(1, [], environment)
+    processes = Processes(1, ["worker"], environment)
     with pytest.raises(UserError) as refused:
         await processes.run()
     assert refused.value.code == "worker_failed"

@@ -63,7 +63,7 @@ def nothing() -> None:
 async def test_a_worker_beats_while_its_loop_is_busy(gateway: Gateway) -> None:
     """B1: a worker that computes is not taken for a dead one."""
     heart = Heartbeat(gateway.address, "secret", "wrk_1", on_silence=nothing, on_gone=nothing)
-    heart.start(0.02, 5)
+    heart.start(0.02, 5, gateway.address)
     until = time.monotonic() + PATIENCE_S
     for _ in range(3):
         assert gateway.heard.acquire(timeout=until - time.monotonic())  # the loop stands still meanwhile
@@ -84,7 +84,7 @@ async def test_silence_is_told_once_until_something_is_heard_again(gateway: Gate
 
     heart = Heartbeat(gateway.address, "secret", "wrk_1", on_silence=on_silence, on_gone=nothing)
     started = time.monotonic()
-    heart.start(0.02, 0.2)
+    heart.start(0.02, 0.2, gateway.address)
     async with asyncio.timeout(PATIENCE_S):
         await silent.wait()
         assert times[0] - started >= 0.2
@@ -101,10 +101,9 @@ async def test_silence_is_told_once_until_something_is_heard_again(gateway: Gate
 async def test_a_gateway_that_is_away_is_silence_too() -> None:
     """B1: nobody listening is no answer."""
     silent = asyncio.Event()
-    heart = Heartbeat(
-        parse_address("http://127.0.0.1:1"), "s", "wrk_1", on_silence=silent.set, on_gone=nothing
-    )
-    heart.start(0.02, 0.1)
+    nowhere = parse_address("http://127.0.0.1:1")
+    heart = Heartbeat(nowhere, "s", "wrk_1", on_silence=silent.set, on_gone=nothing)
+    heart.start(0.02, 0.1, nowhere)
     async with asyncio.timeout(PATIENCE_S):
         await silent.wait()
     heart.stop()
@@ -115,7 +114,7 @@ async def test_a_worker_the_gateway_has_given_up_is_told_to_come_again(gateway: 
     gateway.status = 410
     gone = asyncio.Event()
     heart = Heartbeat(gateway.address, "s", "wrk_1", on_silence=nothing, on_gone=gone.set)
-    heart.start(0.02, 5)
+    heart.start(0.02, 5, gateway.address)
     async with asyncio.timeout(PATIENCE_S):
         await gone.wait()
     heart.stop()

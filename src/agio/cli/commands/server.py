@@ -1,4 +1,4 @@
-"""The options of `serve`, `gateway`, `worker` and `migrate`. Each command imports its work when it runs."""
+"""The options of `serve`, `gateway`, `worker`, `cluster` and `migrate`. Each command imports its work when it runs."""
 
 from typing import Annotated
 
@@ -17,8 +17,8 @@ from agio.settings import load_server_settings, load_settings
 
 
 def add_server_commands(app: typer.Typer) -> None:
-    """Add `serve`, `gateway`, `worker` and `migrate`."""
-    for command in (serve, gateway, worker, migrate):
+    """Add `serve`, `gateway`, `worker`, `cluster` and `migrate`."""
+    for command in (serve, gateway, worker, cluster, migrate):
         app.command()(command)
 
 
@@ -67,8 +67,13 @@ def gateway(
     data: DataOption = None,
     behind_tls: TlsOption = False,
     public_url: PublicUrlOption = None,
+    until_stdin_ends: ParentOption = False,
 ) -> None:
     """Serve without running agents: workers connect over the network, with AGIO_WORKER_KEY."""
+    if until_stdin_ends:
+        from agio.server.parent import end_with_parent
+
+        end_with_parent()
     from agio.errors import UserError
     from agio.server.serving import ServeOptions, serve
 
@@ -93,13 +98,49 @@ def worker(
         int | None,
         typer.Option("--room", min=1, metavar="N", help="How many runs at once.", show_default="50"),
     ] = None,
+    health_port: Annotated[
+        int | None,
+        typer.Option(
+            "--health-port",
+            min=0,
+            max=65_535,
+            metavar="PORT",
+            help="Answer health checks on this port of 127.0.0.1.",
+            show_default="none",
+        ),
+    ] = None,
     until_stdin_ends: ParentOption = False,
 ) -> None:
     """Run agents for the gateway at AGIO_GATEWAY_URL, authenticated with AGIO_WORKER_KEY."""
     from agio.cli.commands.worker import work
 
     settings = load_server_settings()
-    raise typer.Exit(work(app, room, load_settings(), settings, until_stdin_ends=until_stdin_ends))
+    raise typer.Exit(
+        work(
+            app,
+            room,
+            load_settings(),
+            settings,
+            health_port=health_port,
+            until_stdin_ends=until_stdin_ends,
+        )
+    )
+
+
+def cluster(
+    port: PortOption = 8700,
+    host: HostOption = "127.0.0.1",
+    data: DataOption = None,
+    gateways: Annotated[int, typer.Option("--gateways", min=1, metavar="N", help="How many gateways.")] = 2,
+    workers: Annotated[int, typer.Option("--workers", min=1, metavar="N", help="How many workers.")] = 2,
+    app: AppOption = None,
+) -> None:
+    """Try a cluster on this machine: gateways, workers and a proxy over PostgreSQL and NATS."""
+    from agio.server.cluster import ClusterOptions, run_cluster
+
+    folder = data or load_settings().data_dir / "cluster"
+    options = ClusterOptions(host=host, port=port, data=folder, gateways=gateways, workers=workers, app=app)
+    raise typer.Exit(run_cluster(options, load_server_settings()))
 
 
 def migrate(

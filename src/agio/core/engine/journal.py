@@ -49,7 +49,7 @@ class Journal:
         fold: Fold,
         run_id: str,
         epoch: int,
-        append: Callable[[Append], Awaitable[None]],
+        append: Callable[[Append], Awaitable[object]],
         limit_bytes: int | None = None,
         prices: Mapping[str, Price] = NO_PRICES,
     ) -> None:
@@ -267,7 +267,7 @@ class Journal:
         calls, self.fold.uncharged = self.fold.uncharged, []
         return charge_of(calls, self._prices, self._last_charge or Charge())
 
-    def _written(self, done: asyncio.Future[None], events: list[AgentEvent]) -> None:
+    def _written(self, done: asyncio.Future[object], events: list[AgentEvent]) -> None:
         self._in_flight = False
         if done.cancelled():
             self._fail(StoreError("store_closed", "The store was closed while the run was written."))

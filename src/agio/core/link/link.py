@@ -181,6 +181,8 @@ class Welcome(Struct, frozen=True):
     heartbeat_s: float
     silence_s: float
     """How long a worker may go without an answer before it must stop its runs."""
+    gateway: str = ""
+    """The gateway's id, for heartbeats that reach another one; empty: it is the only one."""
 
 
 class Link(Protocol):

@@ -226,6 +226,8 @@ class ClaimBy(Struct, frozen=True):
     worker: str
     token_hash: bytes
     log_level: int = KNOWN
+    gateway: str = ""
+    """The gateway that holds the claim; empty: it is the only one."""
 
 
 class Limits(Struct, frozen=True):

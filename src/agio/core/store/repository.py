@@ -120,6 +120,8 @@ class RunInfo(Struct, frozen=True):
     """The agent to which it was handed over last; empty: its own."""
     traceparent: str = ""
     """The W3C trace context that it continues; empty: none is passed on."""
+    gateway: str = ""
+    """The gateway that holds its claim; empty: the only one, or none."""
     user_name: str = ""
     """The user's current name. Only queries for people fill in this field and the next."""
     question: InterruptState | None = None
@@ -302,8 +304,10 @@ class ToolRecords(Protocol):
 class LogWriter(Protocol):
     """Write access to a run's log: all that the engine needs of a store."""
 
-    def append(self, write: Append) -> Awaitable[None]:
+    def append(self, write: Append) -> Awaitable[bool | None]:
         """Make a frame durable. The returned awaitable completes after the commit, and raises its error.
+
+        True: the run is to be cancelled; False and None: that is not known here.
 
         A frame is accepted only if the run is running under the frame's epoch and the frame's first seq is the next
         one. Repeating a stored frame changes nothing and succeeds. Raises StoreError `stale_epoch`, `sequence_gap`,

@@ -22,6 +22,7 @@ from agio.core.passage import PassageStore
 from agio.core.profile import ProfileStore
 from agio.core.provider import ProviderStore
 from agio.core.store.audit import AuditStore
+from agio.core.store.gateways import GatewayStore
 from agio.core.store.jobs import Completion, JobStore
 from agio.core.store.records import (
     Accepted,
@@ -65,6 +66,7 @@ class Store(
     AuditStore,
     JobStore,
     TraceStore,
+    GatewayStore,
     Protocol,
 ):
     """The gateway's store. Raises StoreError when the store fails, UserError as documented."""
@@ -277,9 +279,11 @@ class Store(
         ...
 
     async def reclaim(
-        self, run_id: str, epoch: int, by: ClaimBy, *, given_back: bool = False
+        self, run_id: str, epoch: int, by: ClaimBy, *, held_by: str = "", given_back: bool = False
     ) -> Claimed | None:
-        """Take over a running run that has this epoch, as epoch + 1. Returns None if it ended or was taken over.
+        """Take over a running run that has this epoch and gateway, as epoch + 1. Returns None if another has it.
+
+        None too if it has ended.
 
         A claim that was `given_back` does not count towards the three claims that finish no turn.
         """
@@ -346,6 +350,13 @@ class Store(
 
     async def branches(self, session_id: str, leaf: str) -> list[Branch]:
         """Return the runs of the path to `leaf` that have alternatives. The caller has checked the tenant."""
+        ...
+
+    async def agent_to_run(self, run: RunInfo) -> AgentRecord:
+        """Return the agent with its team as a run pinned it, or as it is now. The caller has checked the tenant.
+
+        Raises UserError `agent_not_found`.
+        """
         ...
 
     async def run_definition(self, run: RunInfo) -> AgentRecord | None:

@@ -14,6 +14,8 @@ from agio.errors import AgioError, StoreError
 
 RECENT_S = 1.0
 """A run that appended within this time counts as running, for the pace."""
+PATIENCE_S = 5.0
+"""How long appends wait for a server that restarts: no client waits for them."""
 _HOPELESS = ("store_unavailable", "store_closed")
 """Errors that every waiting append would get too."""
 
@@ -31,7 +33,7 @@ class PostgresAppender:
         self._task: asyncio.Task[None] | None = None
         self._closed = False
 
-    def append(self, write: Append) -> asyncio.Future[None]:
+    def append(self, write: Append) -> asyncio.Future[bool]:
         """Queue an append; the future is done after its commit.
 
         Raises StoreError `store_closed`, `invalid_frame`, `not_storable`.
@@ -39,7 +41,7 @@ class PostgresAppender:
         if self._closed:
             raise StoreError("store_closed", "The store was closed.")
         check_frame(write)
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         item = Waiting(write, pack_turns(write), done)
         self._waiting.append(item)
         if not item.is_plain:
@@ -99,10 +101,14 @@ class PostgresAppender:
         items = [item for group in groups for item in group.items]
         try:
             if all(item.is_plain for item in items):
-                taken = await self._pool.read(lambda connection: advance(connection, groups))
+                taken = await self._pool.read(
+                    lambda connection: advance(connection, groups), patience_s=PATIENCE_S
+                )
             else:
                 taken = await self._pool.write(
-                    lambda connection: advance_and_keep(connection, groups), repeatable=True
+                    lambda connection: advance_and_keep(connection, groups),
+                    repeatable=True,
+                    patience_s=PATIENCE_S,
                 )
         except AgioError as error:
             if error.code not in _HOPELESS:
@@ -112,18 +118,20 @@ class PostgresAppender:
             return []
         for item in items:
             if item.run_id in taken:
-                self._succeed(item)
+                self._succeed(item, cancelled=taken[item.run_id])
         return [item for item in items if item.run_id not in taken]
 
     async def _commit_alone(self, item: Waiting) -> None:
         try:
-            await self._pool.write(lambda connection: append_alone(connection, item), repeatable=True)
+            await self._pool.write(
+                lambda connection: append_alone(connection, item), repeatable=True, patience_s=PATIENCE_S
+            )
         except AgioError as refusal:
             item.fail(refusal)
         else:
             self._succeed(item)
 
-    def _succeed(self, item: Waiting) -> None:
-        item.succeed()
+    def _succeed(self, item: Waiting, *, cancelled: bool = False) -> None:
+        item.succeed(cancelled=cancelled)
         if item.write.end is not None:
             self._sealer.seal(item.run_id)

@@ -22,12 +22,12 @@ class Waiting(Struct, eq=False):
 
     write: Append
     turns: Sequence[dict[str, object]]
-    done: asyncio.Future[None]
+    done: asyncio.Future[bool]
 
-    def succeed(self) -> None:
-        """Report success."""
+    def succeed(self, *, cancelled: bool) -> None:
+        """Report success, and whether the run is to be cancelled."""
         if not self.done.done():
-            self.done.set_result(None)
+            self.done.set_result(cancelled)
 
     def fail(self, error: AgioError) -> None:
         """Report a failure."""
@@ -85,8 +85,8 @@ def arrange(items: Sequence[Waiting]) -> tuple[list[Group], list[Waiting]]:
     return sorted(groups.values(), key=lambda group: group.run_id), alone
 
 
-async def advance(connection: Connection, groups: Sequence[Group]) -> set[object]:
-    """Store the frames of the groups that continue their run; returns those runs."""
+async def advance(connection: Connection, groups: Sequence[Group]) -> dict[object, bool]:
+    """Store the frames of the groups that continue their run; returns those runs, and which are to be cancelled."""
     frames = [[item.write.frame for item in group.items] for group in groups]
     given = {
         "run_ids": [group[0].run_id for group in frames],
@@ -95,10 +95,11 @@ async def advance(connection: Connection, groups: Sequence[Group]) -> set[object
         "last_seqs": [group[-1].last_seq for group in frames],
         "payloads": [b"".join(frame.payload for frame in group) for group in frames],
     }
-    return {run_id for (run_id,) in await ask_query(connection, "append_frames", given)}
+    rows = await ask_query(connection, "append_frames", given)
+    return {run_id: bool(cancelled) for run_id, cancelled in rows}
 
 
-async def advance_and_keep(connection: Connection, groups: Sequence[Group]) -> set[object]:
+async def advance_and_keep(connection: Connection, groups: Sequence[Group]) -> dict[object, bool]:
     """Store groups in a transaction, with the rows that come with their frames."""
     ending = [group.run_id for group in groups if group.items[-1].write.end is not None]
     await _lock_sessions(connection, ending)

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 CONNECTIONS = 10
-"""The most connections one store opens."""
+"""The most connections one store opens, unless it is given another number."""
 CONNECT_TIMEOUT_S = 10
 ANSWER_TIMEOUT_S = 30.0
 """How long one statement may take."""
@@ -16,6 +16,10 @@ SETTINGS = {
     "application_name": "agio",
     "jit": "off",
     "idle_in_transaction_session_timeout": "10s",  # a stopped process must not block others
+    "statement_timeout": "30s",
+    "tcp_keepalives_idle": "10",  # the connections of a machine that was cut off end within half a minute
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
 }
 
 
@@ -113,12 +117,12 @@ async def connect(url: str) -> Connection:
     )
 
 
-async def connect_pool(url: str) -> Connections:
+async def connect_pool(url: str, connections: int = CONNECTIONS) -> Connections:
     """Open a pool with one connection. Raises what asyncpg raises."""
     return await driver().create_pool(
         url,
         min_size=1,
-        max_size=CONNECTIONS,
+        max_size=connections,
         reset=_keep,
         timeout=CONNECT_TIMEOUT_S,
         command_timeout=ANSWER_TIMEOUT_S,

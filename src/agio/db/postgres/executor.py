@@ -7,6 +7,7 @@ from typing import TypeVar
 from agio.core.store.repository import Append
 from agio.db.plan import Plan
 from agio.db.postgres.append import PostgresAppender
+from agio.db.postgres.driver import CONNECTIONS
 from agio.db.postgres.migrate import migrate_database
 from agio.db.postgres.plans import run_plan
 from agio.db.postgres.pool import PostgresPool, open_pool
@@ -15,13 +16,13 @@ from agio.errors import AgioError
 T = TypeVar("T")
 
 
-async def open_postgres(url: str) -> "PostgresExecutor":
-    """Open a database, creating or migrating its tables.
+async def open_postgres(url: str, connections: int = CONNECTIONS) -> "PostgresExecutor":
+    """Open a database with at most so many connections, creating or migrating its tables.
 
     Raises StoreError `store_unavailable`, `store_newer`, `store_prerelease`, `store_corrupt`, `store_failed`.
     """
     await migrate_database(url)
-    return PostgresExecutor(await open_pool(url))
+    return PostgresExecutor(await open_pool(url, connections))
 
 
 class PostgresExecutor:
@@ -39,12 +40,12 @@ class PostgresExecutor:
         """Run a plan that changes nothing: no transaction, every query sees the newest commit."""
         return await self._pool.read(lambda connection: run_plan(connection, make()))
 
-    def append(self, write: Append) -> asyncio.Future[None]:
+    def append(self, write: Append) -> asyncio.Future[bool]:
         """Make a frame durable: the future is done after the commit, and carries any error."""
         try:
             return self._appender.append(write)
         except AgioError as refusal:
-            refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            refused: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
             refused.set_exception(refusal)
             return refused
 

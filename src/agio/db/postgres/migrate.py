@@ -23,6 +23,7 @@ async def migrate_database(url: str, to: int | None = None) -> None:
     except Exception as error:
         raise opening_error(error, url) from error
     try:
+        await connection.execute("set statement_timeout = 0")
         await connection.execute(f"select pg_advisory_lock({LOCK})", timeout=MIGRATION_TIMEOUT_S)
         await _migrate(connection, url, to)
     except Exception as error:

@@ -11,10 +11,10 @@ from agio.errors import AgioError, StoreError
 
 T = TypeVar("T")
 
-PATIENCE_S = 5.0
-"""How long to retry while the server cannot be reached."""
+PATIENCE_S = 0.8
+"""How long to retry while the server cannot be reached: then callers hear of it, and workers keep what they have."""
 PAUSE_S = 0.02
-MAX_PAUSE_S = 0.5
+MAX_PAUSE_S = 0.2
 ATTEMPTS = 5
 """How often a conflicting transaction is tried."""
 
@@ -29,14 +29,14 @@ class PostgresPool:
         self._url = url
         self._closed = False
 
-    async def read(self, work: Work[T]) -> T:
+    async def read(self, work: Work[T], *, patience_s: float = PATIENCE_S) -> T:
         """Run work outside a transaction, again if the connection is lost.
 
         Raises StoreError `store_unavailable`, `store_failed`, `store_closed`.
         """
-        return await self._patiently(work, is_lost)
+        return await self._patiently(work, is_lost, patience_s)
 
-    async def write(self, work: Work[T], *, repeatable: bool = False) -> T:
+    async def write(self, work: Work[T], *, repeatable: bool = False, patience_s: float = PATIENCE_S) -> T:
         """Run work in a transaction: again if it was not committed, or if it is `repeatable`.
 
         Raises StoreError `store_unavailable`, `store_full`, `store_failed`, `store_closed`.
@@ -48,7 +48,7 @@ class PostgresPool:
                 return transaction.attempts < ATTEMPTS
             return is_lost(error) and (repeatable or not transaction.committing)
 
-        return await self._patiently(transaction.run, may_repeat)
+        return await self._patiently(transaction.run, may_repeat, patience_s)
 
     async def close(self) -> None:
         """Wait for running work and close the connections."""
@@ -60,9 +60,11 @@ class PostgresPool:
         except Exception:  # the server is gone
             self._pool.terminate()
 
-    async def _patiently(self, work: Work[T], may_repeat: Callable[[BaseException], bool]) -> T:
+    async def _patiently(
+        self, work: Work[T], may_repeat: Callable[[BaseException], bool], patience_s: float
+    ) -> T:
         loop = asyncio.get_running_loop()
-        give_up_at = loop.time() + PATIENCE_S
+        give_up_at = loop.time() + patience_s
         pause = PAUSE_S
         while True:
             if self._closed:
@@ -115,9 +117,9 @@ class _Transaction(Generic[T]):
         return result
 
 
-async def open_pool(url: str) -> PostgresPool:
+async def open_pool(url: str, connections: int) -> PostgresPool:
     """Open a pool. Raises StoreError `store_unavailable`."""
     try:
-        return PostgresPool(await connect_pool(url), url)
+        return PostgresPool(await connect_pool(url, connections), url)
     except Exception as error:
         raise opening_error(error, url) from error

@@ -15,6 +15,7 @@ from agio.core.identity.principal import DEFAULT_TENANT, LOCAL_USER, ApiKey, Pri
 from agio.core.identity.team import Membership
 from agio.core.store.store import Store
 from agio.errors import UserError
+from agio.gateway.auth.attempts import Attempts
 from agio.gateway.http.access import note_actor
 from agio.gateway.http.address import Addresses
 from agio.gateway.http.in_flight import held_of
@@ -80,9 +81,11 @@ class Authenticator:
         rates: Rates | None = None,
         addresses: Addresses | None = None,
         origins: Origins | None = None,
+        attempts: Attempts | None = None,
     ) -> None:
         self._store = store
         self._rates = rates or Rates(ServerLimits())
+        self._attempts = attempts or Attempts(self._rates)
         self._addresses = addresses or Addresses()
         self.origins = origins or Origins()
         self._known: dict[bytes, tuple[Principal, float]] = {}
@@ -121,13 +124,13 @@ class Authenticator:
             if known is not None and known[1] > time.monotonic() and not anew:
                 return known[0]
             if known is None:
-                self._rates.check("bad_key", address)
+                await self._attempts.check("bad_key", address)
             find = self._store.find_web_session if key is None else self._store.find_api_key
             if (principal := await find(digest)) is not None:
                 self._remember(digest, principal)
                 return principal
             self._known.pop(digest, None)
-        self._rates.take("bad_key", address)
+        await self._attempts.take("bad_key", address)
         what = "sign-in has expired. Sign in again" if key is None else "API key is unknown or was revoked"
         raise UserError("unauthenticated", f"This {what}.")
 

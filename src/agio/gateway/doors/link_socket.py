@@ -21,7 +21,7 @@ def link_socket(gateway: Gateway) -> Application:
     """Make the ASGI application for both endpoints."""
     keys = WorkerKeys(
         gateway.store,
-        gateway.rates,
+        gateway.attempts,
         gateway.addresses,
         operators=gateway.worker_key,
         recheck_s=gateway.limits.recheck_s,
@@ -65,15 +65,15 @@ class LinkDoor:
     async def _beat(self, permit: Permit | None, receive: Receive, send: Send) -> None:
         status = 401
         if permit is not None:
-            worker = (await _body(receive)).decode(errors="replace")
-            status = 200 if self._pool.beat(worker, permit) else 410
+            worker, _, gateway = (await _body(receive)).decode(errors="replace").partition(" ")
+            status = self._pool.beat_for(worker, permit, gateway)
         await send({"type": "http.response.start", "status": status, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body", "body": b""})
 
 
 async def _body(receive: Receive) -> bytes:
     body = b""
-    while len(body) <= ID_BYTES:
+    while len(body) <= 2 * ID_BYTES:
         message = await receive()
         body += message.get("body", b"")
         if not message.get("more_body", False):

@@ -1,7 +1,8 @@
 """Rate limits: a token bucket in memory for each kind of request and caller.
 
-Each gateway counts for itself, so N gateways allow N times the rate. A bucket is one number, the time at which it is
-full again. When there are too many, the least recently used are dropped.
+Each gateway counts for itself. Of several that share a store, each allows its share of the rate; attempts to
+authenticate they count together (auth/attempts.py). A bucket is one number, the time at which it is full again. When
+there are too many, the least recently used are dropped.
 """
 
 import hashlib
@@ -44,12 +45,22 @@ class _Rule(Struct, frozen=True):
     burst_s: float
 
 
+class Bucket(Struct, frozen=True):
+    """Where an attempt is counted in the store, and its rule in milliseconds."""
+
+    keys: list[str]
+    every_ms: int
+    burst_ms: int
+
+
 class Rates:
     """The buckets of one gateway. A check takes about a microsecond."""
 
     def __init__(self, limits: ServerLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self.refused: Counter[str] = Counter()
         """How many requests were refused, by kind."""
+        self.gateways = 1
+        """How many gateways share the rates of requests."""
         self._clock = clock
         self._rules: dict[Kind, _Rule] = {
             "sign_in": _Rule(limits.sign_in_every_s, limits.sign_in_every_s * limits.sign_ins_at_once),
@@ -70,7 +81,7 @@ class Rates:
         """
         rule = self._rules[kind]
         now = self._clock()
-        every_s, most = rule.every_s * count, now + rule.burst_s
+        every_s, most = rule.every_s * count * self._share(kind), now + rule.burst_s
         taken: list[tuple[OrderedDict[str, float], str, float]] = []
         for place, key in enumerate(keys):
             if not key:
@@ -79,7 +90,7 @@ class Rates:
             before = kept.get(key, now)
             full_at = (before if before > now else now) + every_s
             if full_at > most:
-                raise self._refusal(kind, full_at - most)
+                raise self.refusal(kind, full_at - most)
             taken.append((kept, key, full_at))
         for kept, key, full_at in taken:
             if key not in kept and len(kept) >= _BUCKETS:
@@ -95,8 +106,18 @@ class Rates:
             if not key:
                 continue
             kept, key = self._place(kind, place, key)
-            if (full_at := kept.get(key, 0.0) + rule.every_s) > most:
-                raise self._refusal(kind, full_at - most)
+            if (full_at := kept.get(key, 0.0) + rule.every_s * self._share(kind)) > most:
+                raise self.refusal(kind, full_at - most)
+
+    def bucket(self, kind: Kind, *keys: str) -> Bucket:
+        """Return where gateways count a request together."""
+        rule = self._rules[kind]
+        named = [f"{place} {self._place(kind, place, key)[1]}" for place, key in enumerate(keys) if key]
+        return Bucket(named, int(rule.every_s * 1000), int(rule.burst_s * 1000))
+
+    def _share(self, kind: Kind) -> int:
+        """Attempts to authenticate are counted for all gateways together."""
+        return 1 if kind in _BY_ADDRESS else self.gateways
 
     def _place(self, kind: Kind, place: int, key: str) -> tuple[OrderedDict[str, float], str]:
         kept = self._full_at.get((kind, place))
@@ -108,7 +129,8 @@ class Rates:
             key = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
         return kept, key
 
-    def _refusal(self, kind: Kind, wait_s: float) -> LimitExceeded:
+    def refusal(self, kind: Kind, wait_s: float) -> LimitExceeded:
+        """Count a refusal and return its error."""
         self.refused[kind] += 1
         seconds = max(1, math.ceil(wait_s))
         return LimitExceeded(

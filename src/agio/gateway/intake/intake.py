@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import structs
 
+from agio.bus.signals import Deleted
 from agio.core.config import AgentRunConfig
 from agio.core.identity.principal import Principal
 from agio.core.run.admission import check_input
@@ -135,6 +136,7 @@ class Intake:
         for info in await self._store.delete_session(who.tenant, who.user, session_id):
             self._pool.drop(info)
         self._hub.forget(session_id)
+        self._pool.peers.bus.send(Deleted(session_id))
 
 
 def check_parts(messages: Sequence[Message], limit_bytes: int) -> None:

@@ -3,6 +3,8 @@
 import time
 from collections.abc import Mapping
 
+from agio.bus.bus import Bus
+from agio.bus.signals import Deleted
 from agio.core.config import ServerLimits
 from agio.core.file import UNUSED_MS
 from agio.core.store.jobs import RETENTION, JobRecord
@@ -18,8 +20,11 @@ _BATCH = 50
 class Sweeps:
     """What the recurring jobs do. `kinds` are their kinds, by name."""
 
-    def __init__(self, store: Store, hub: Hub, dispatcher: Dispatcher, limits: ServerLimits) -> None:
+    def __init__(
+        self, store: Store, hub: Hub, dispatcher: Dispatcher, limits: ServerLimits, bus: Bus
+    ) -> None:
         self._store = store
+        self._bus = bus
         self._hub = hub
         self._dispatcher = dispatcher
         self._sweep_ms = int(limits.sweep_s * 1000)
@@ -32,7 +37,7 @@ class Sweeps:
 
     async def _expire_interrupts(self, job: JobRecord) -> None:
         if await self._store.expire_interrupts(job=job.done(self._sweep_ms)):
-            self._dispatcher.ring()  # the queues of their sessions are free again
+            self._dispatcher.ring(queued=True)  # the queues of their sessions are free again
 
     async def _sweep(self, job: JobRecord) -> None:
         before = time.time_ns() // 1_000_000 - UNUSED_MS
@@ -46,6 +51,7 @@ class Sweeps:
             deleted = await self._store.delete_old_sessions(job.key, _BATCH)
             for session_id in deleted:
                 self._hub.forget(session_id)
+                self._bus.send(Deleted(session_id))
             if len(deleted) < _BATCH:
                 break
         await self._store.finish_retention(job.key, job.done(self._retention_ms))

@@ -57,7 +57,7 @@ async def ready(call: Call) -> Response:
         await call.gateway.store.check()
     except StoreError as error:
         missing["store"] = error.code
-    workers = len(call.gateway.pool.connected)
+    workers = call.gateway.pool.count()
     if not workers:
         missing["worker"] = "no worker is connected"
     if missing:
@@ -73,7 +73,7 @@ async def about(call: Call) -> Response:
             version=_version(),
             store=gateway.dialect,
             home=gateway.home,
-            workers=sum(worker.may_serve(tenant) for worker in gateway.pool.connected),
+            workers=gateway.pool.count(tenant),
             started_at=gateway.started_at,
             python=platform.python_version(),
             running_per_key=gateway.limits.running_per_key,

@@ -1,23 +1,30 @@
 """Hub: publishes committed events to the readers of their session.
 
-The recorder publishes after each commit; SSE, WebSocket and AG-UI read subscriptions. A subscription is a
+The recorder publishes after each commit, also to the bus; the bus brings what other gateways have committed. SSE,
+WebSocket and AG-UI read subscriptions. A subscription is a
 cursor over the log with a small live window: a reader that falls behind loses the window, not an event, and is
 served from the store at its own pace until it has caught up.
 """
 
 import asyncio
 from collections import deque
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Literal, TypeAlias
 
+from agio.bus.bus import Bus
+from agio.bus.memory import MemoryBus
 from agio.core.config import ServerLimits
 from agio.core.store.records import EventSlice
 from agio.core.store.store import Store
+from agio.errors import StoreError
 from agio.gateway.stream.event_slice import EncodedSlice
 
 End: TypeAlias = Literal["left", "deleted", "closing"]
 """Why a subscription ended: its reader left, its session was deleted, the server stops."""
 
+_PATIENCE_S = 15.0
+"""How long a reader waits for a store that cannot be reached. Each attempt takes most of a second."""
 BATCH_BYTES = 64 * 1024
 """About how much a reader gets, and is read from the store, at once: the cost of a stalled reader."""
 
@@ -25,14 +32,20 @@ BATCH_BYTES = 64 * 1024
 class Hub:
     """Fan-out by session. Publishing never waits for a reader."""
 
-    def __init__(self, store: Store, limits: ServerLimits) -> None:
+    def __init__(self, store: Store, limits: ServerLimits, bus: Bus | None = None) -> None:
         self.store = store
         self.limits = limits
         self.open_streams = 0
         self.closing = asyncio.Event()
+        self._bus = bus or MemoryBus()
         self._readers: dict[str, set[Subscription]] = {}
 
     def publish(self, session_id: str, events: EventSlice) -> None:
+        """Give events that were committed here to the readers of their session, also those of other gateways."""
+        self._bus.publish(session_id, events)
+        self.hear(session_id, events)
+
+    def hear(self, session_id: str, events: EventSlice) -> None:
         """Give committed events to the readers of their session. Each reader drops positions it has."""
         if readers := self._readers.get(session_id):
             encoded = EncodedSlice(session_id, events)
@@ -46,11 +59,38 @@ class Hub:
         later position than `after`.
         """
         reader = Subscription(self, session_id, after, from_now=from_now)
-        self._readers.setdefault(session_id, set()).add(reader)
+        readers = self._readers.get(session_id)
+        if readers is None:
+            readers = self._readers[session_id] = set()
+            self._bus.watch(session_id)
+        readers.add(reader)
         self.open_streams += 1
         if self.closing.is_set():
             reader.end("closing")
         return reader
+
+    @property
+    def watched(self) -> list[str]:
+        """The sessions that have readers."""
+        return list(self._readers)
+
+    def catch_up(self, session_id: str | None = None) -> None:
+        """Let the readers of a session look at the store: something may have been lost. None: of all sessions."""
+        found = self._readers.values() if session_id is None else (self._readers.get(session_id, ()),)
+        for readers in found:
+            for reader in readers:
+                reader.lose_window()
+
+    def compare(self, asked: Sequence[str], heads: Mapping[str, int]) -> None:
+        """Let the readers that are behind their session's head look at the store; end those of deleted sessions."""
+        for session_id in asked:
+            head = heads.get(session_id)
+            if head is None:
+                self.forget(session_id)
+                continue
+            for reader in self._readers.get(session_id, ()):
+                if reader.is_behind(head):
+                    reader.lose_window()
 
     def forget(self, session_id: str) -> None:
         """End the readers of a session that was deleted."""
@@ -72,6 +112,7 @@ class Hub:
             self.open_streams -= 1
             if not readers:
                 del self._readers[reader.session_id]
+                self._bus.unwatch(reader.session_id)
 
 
 class Subscription:
@@ -145,6 +186,16 @@ class Subscription:
             self._lose()
         self._wake()
 
+    def lose_window(self) -> None:
+        """Read on from the store: something may not have been published here."""
+        if not self.ended:
+            self._lose()
+            self._wake()
+
+    def is_behind(self, head: int) -> bool:
+        """Whether a stored position lies past what this reader has got or has in its window."""
+        return not self._lost and not self._stored and self._edge is not None and self._edge < head
+
     async def next(self) -> EncodedSlice | None:
         """Return the next consecutive events; None when the subscription has ended. Raises StoreError."""
         while self.ended is None:
@@ -161,7 +212,7 @@ class Subscription:
             if self._stored or self._window:
                 return self._pop(limit_bytes)
             if self._lost:
-                await self._read()
+                await self._read_patiently()
             elif self._nudged:
                 self._nudged = False
                 break
@@ -186,6 +237,20 @@ class Subscription:
         self._events -= encoded.events.count
         self._bytes -= len(encoded.events.payload)
         return encoded
+
+    async def _read_patiently(self) -> None:
+        """Read from the store; one that restarts interrupts no stream. Raises StoreError."""
+        give_up_at = asyncio.get_running_loop().time() + _PATIENCE_S
+        while True:
+            try:
+                await self._read()
+            except StoreError as error:
+                if error.code != "store_unavailable" or asyncio.get_running_loop().time() > give_up_at:
+                    raise
+                if self.ended:
+                    return
+            else:
+                return
 
     async def _read(self) -> None:
         """Read the next slices from the store, and go live if the window follows on."""

@@ -123,6 +123,8 @@ class ConnectedWorker:
         self.leaving = False
         self.beats = False
         """Whether it has sent a heartbeat, so that its silence means something."""
+        self.relayed = False
+        """Whether a load balancer brings its heartbeats to other gateways, which pass them on."""
         self.seen = time.monotonic()
         self.tasks = 0
         """Short model tasks it is performing."""
@@ -133,13 +135,17 @@ class ConnectedWorker:
         """Take the greeting of a worker that connects or reconnects."""
         self.connection = connection
         self.room = min(max(greeting.room, 0), MAX_ROOM)
+        self.leaving = False
+        self.take(greeting)
+
+    def take(self, greeting: Greeting) -> None:
+        """Take what a worker offers."""
         self.fields = greeting.agents
         self.agents = frozenset(agent.name for agent in greeting.agents)
         # A worker cannot declare a tool that runs at the gateway.
         self.tools = {tool.name: structs.replace(tool, kind="module") for tool in greeting.tools}
         self.providers = frozenset(greeting.providers)
         self.log_level = greeting.log_level
-        self.leaving = False
 
     @property
     def key(self) -> WorkerKey:

@@ -163,8 +163,8 @@ def _enough(agent: AgentRecord) -> int:
 
 
 def _for_worker(log: RunLog) -> RunLog:
-    """Leave out the earlier worker of a run and the hash of its token: other workers must not see them."""
-    return structs.replace(log, info=structs.replace(log.info, worker=None, token_hash=b""))
+    """Leave out a run's earlier worker, its gateway and the hash of its token: workers must not see them."""
+    return structs.replace(log, info=structs.replace(log.info, worker=None, token_hash=b"", gateway=""))
 
 
 def _start(worker: Worker, job: Job) -> bool:

@@ -9,6 +9,7 @@ import secrets
 import time
 from collections.abc import Coroutine, Mapping
 
+from agio.bus.signals import Queued
 from agio.core.config import Price, ServerLimits
 from agio.core.log_level import INPUTS
 from agio.core.store.records import AgentRecord, ClaimBy, Claimed, EventSlice, Limits
@@ -67,12 +68,20 @@ class Dispatcher:
         self._recall = recall
         self._waiting = True
         """Whether the queue may have runs: the store is not asked about an empty one after each end of a run."""
+        self._untold = False
+        """Whether other gateways are to hear if runs are left that no worker here can take."""
         self._last_tenant = ""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def ring(self, *, queued: bool = False) -> None:
         """Look for runs to claim soon; `queued`: the queue has grown."""
         self._waiting = self._waiting or queued
+        self._untold = self._untold or queued
+        self._pool.bell.set()
+
+    def hear(self) -> None:
+        """Look for runs that another gateway's workers cannot take."""
+        self._waiting = True
         self._pool.bell.set()
 
     async def run(self) -> None:
@@ -93,6 +102,9 @@ class Dispatcher:
             try:
                 while await self._step():
                     pass
+                if self._untold and self._waiting:
+                    self._pool.peers.bus.send(Queued())
+                self._untold = False
             except AgioError as error:
                 _log.warning("the queue could not be read and is read again soon: %s", error)
             except Exception:
@@ -117,7 +129,7 @@ class Dispatcher:
             return None
         token = secrets.token_urlsafe(32)
         worker.reserved += 1
-        return Slot(worker, token, ClaimBy(worker.id, hash_token(token), worker.log_level))
+        return Slot(worker, token, ClaimBy(worker.id, hash_token(token), worker.log_level, self._gateway))
 
     def settle(self, slot: Slot, claimed: Claimed | None) -> None:
         """Use the reserved room for a claimed run, or free it."""
@@ -146,13 +158,16 @@ class Dispatcher:
 
     async def _claim_orphan(self) -> bool:
         """Reclaim an orphaned run that a worker can run. Whether there may be another."""
-        if not self._pool.orphans or not self._pool.with_room():
+        if not self._pool.orphans:
             return False
         for orphan in list(self._pool.orphans.values()):
             run_id = orphan.info.run_id
             orphan.agent = orphan.agent or await self._agent_of(orphan.info)
+            if self._pool.orphans.get(run_id) is not orphan:
+                continue
             worker = self._pool.choose(orphan.info.tenant, orphan.agent, orphan.info.log_level)
-            if worker is None or self._pool.orphans.get(run_id) is not orphan:
+            if worker is None:
+                await self._pool.free(orphan)
                 continue
             if (slot := self.reserve(worker)) is None:
                 return False
@@ -160,7 +175,11 @@ class Dispatcher:
             claimed = None
             try:
                 claimed = await self._store.reclaim(
-                    run_id, orphan.info.epoch, slot.by, given_back=orphan.given_back
+                    run_id,
+                    orphan.info.epoch,
+                    slot.by,
+                    held_by=orphan.info.gateway,
+                    given_back=orphan.given_back,
                 )
             except StoreError as error:
                 self._pool.orphans[run_id] = orphan
@@ -215,9 +234,13 @@ class Dispatcher:
             self._waiting = (await self._store.count_runs()).get("queued", 0) > 0 or self._waiting
         return False
 
+    @property
+    def _gateway(self) -> str:
+        return self._pool.peers.gateway
+
     async def _claim_to_end(self) -> bool:
         """Claim a queued run that must end, which needs no worker. Whether there was one."""
-        by = ClaimBy(GATEWAY, hash_token(secrets.token_urlsafe(32)))
+        by = ClaimBy(GATEWAY, hash_token(secrets.token_urlsafe(32)), gateway=self._gateway)
         before = int((time.time() - self._times.queue_timeout_s) * 1000)
         claimed = await self._store.claim_next(by, self.limits, queued_before=before, must_end_only=True)
         if claimed is not None:
@@ -231,9 +254,9 @@ class Dispatcher:
 
     async def _take_and_end(self, info: RunInfo) -> None:
         """Claim a cancelled run that its worker did not end, and write its end."""
-        by = ClaimBy(GATEWAY, hash_token(secrets.token_urlsafe(32)))
+        by = ClaimBy(GATEWAY, hash_token(secrets.token_urlsafe(32)), gateway=self._gateway)
         try:
-            claimed = await self._store.reclaim(info.run_id, info.epoch, by)
+            claimed = await self._store.reclaim(info.run_id, info.epoch, by, held_by=info.gateway)
             latest = info if claimed is not None else await self._store.get_run(info.run_id)
         except UserError:  # it was deleted
             return

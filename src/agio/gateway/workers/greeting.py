@@ -2,8 +2,13 @@
 
 import asyncio
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec import structs
+
+from agio.bus.signals import Joined
 from agio.core.config import ServerLimits
 from agio.core.identity.principal import DEFAULT_TENANT
 from agio.core.link.link import Claim, Greeting, Welcome, Worker
@@ -11,6 +16,7 @@ from agio.core.log_level import INPUTS
 from agio.core.store.records import AgentFields
 from agio.core.store.store import Store
 from agio.errors import LimitExceeded, UserError
+from agio.gateway.peers import WorkerOffer
 from agio.gateway.workers.connected_worker import ConnectedWorker, Permit, fits
 from agio.gateway.workers.greeting_check import check_greeting
 from agio.gateway.workers.link import WorkerLink
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
     from agio.gateway.workers.pool import WorkerPool
 
 WORKERS_PER_KEY = 256
+_encode = msgspec.json.Encoder().encode
 
 
 class Greeter:
@@ -30,6 +37,8 @@ class Greeter:
         self._limits = limits
         self._code_agents: dict[str, list[AgentFields]] | None = {}
         """The agents in code last written to the store, by tenant; None: those of an earlier start are unknown."""
+        self._offers = b"[]"
+        """What was last written of the workers' offers for other gateways."""
         self._lock = asyncio.Lock()
 
     def forget_code_agents(self) -> None:
@@ -64,7 +73,9 @@ class Greeter:
                 self._pool.hand_on(run)
         worker.room = room
         self._pool.bell.set()
-        return worker, Welcome(kept, self._limits.heartbeat_s, self._limits.worker_silence_s)
+        return worker, Welcome(
+            kept, self._limits.heartbeat_s, self._limits.worker_silence_s, self._pool.peers.gateway
+        )
 
     def _check_room(self, worker_id: str, permit: Permit) -> None:
         if (permit, worker_id) in self._pool.workers:
@@ -77,17 +88,33 @@ class Greeter:
     async def _store_code_agents(self, greeting: Greeting, permit: Permit) -> None:
         """Make the agents of all workers' modules the store's agents in code, in the tenants they serve."""
         coming = ConnectedWorker(greeting.worker, permit)
-        coming.fields = greeting.agents
+        coming.take(greeting)
         agents: dict[str, dict[str, AgentFields]] = {DEFAULT_TENANT: {}}
         for worker in (*(other for other in self._pool.workers.values() if other.key != coming.key), coming):
             for tenant in worker.code_tenants:
                 agents.setdefault(tenant, {}).update({agent.name: agent for agent in worker.fields})
+        offered_by = {tenant: [named[name] for name in sorted(named)] for tenant, named in agents.items()}
         known = self._code_agents
-        for tenant, named in agents.items():
-            offered = [named[name] for name in sorted(named)]
+        if self._pool.peers.gateway:
+            await self._share(offered_by, coming)
+            return
+        for tenant, offered in offered_by.items():
             if known is None or offered != known.get(tenant, []):
                 await self._store.put_code_agents(tenant, offered)
                 self._code_agents = {**(self._code_agents or {}), tenant: offered}
+
+    async def share_offers(self) -> None:
+        """Tell other gateways what the workers here offer now, if that has changed. Raises StoreError."""
+        async with self._lock:
+            await self._share(self._code_agents or {}, None)
+
+    async def _share(self, offered: Mapping[str, list[AgentFields]], coming: ConnectedWorker | None) -> None:
+        others = [one for one in self._pool.connected if coming is None or one.key != coming.key]
+        offers = _encode([_offer_of(one) for one in (*others, *([] if coming is None else [coming]))])
+        if offers != self._offers or offered != self._code_agents:
+            await self._store.put_offers(self._pool.peers.gateway, offers, offered)
+            self._offers, self._code_agents = offers, dict(offered)
+            self._pool.peers.bus.send(Joined())
 
     async def _honour(self, claim: Claim, worker: ConnectedWorker) -> bool:
         """Whether an earlier claim is still valid. One that this gateway did not know is added."""
@@ -103,7 +130,13 @@ class Greeter:
                 return False
             if info.status != "running" or not fits(claim, info.epoch, info.token_hash):
                 return False
-            agent = await self._store.get_agent(info.tenant, info.agent_id)
+            if (
+                self._pool.peers.gateway
+            ):  # a write: from now on the gateway that it came from cannot reclaim it
+                if not await self._store.honour_run(info.run_id, info.epoch, self._pool.peers.gateway):
+                    return False
+                info = structs.replace(info, gateway=self._pool.peers.gateway)
+            agent = await self._store.agent_to_run(info)
         except UserError:
             return False
         if claim.run_id in self._pool.runs:
@@ -115,3 +148,12 @@ class Greeter:
         if run.cancelled:
             self._pool.expect_end(run)
         return True
+
+
+def _offer_of(worker: ConnectedWorker) -> WorkerOffer:
+    tenants = worker.permit.tenants
+    return WorkerOffer(
+        tenants=None if tenants is None else sorted(tenants),
+        tools=list(worker.tools.values()),
+        providers=sorted(worker.providers),
+    )

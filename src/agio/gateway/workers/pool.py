@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import structs
 
+from agio.bus.signals import Beat, Cancelled, Freed, Given
 from agio.core.config import ServerLimits
 from agio.core.file import FilePiece
 from agio.core.link.link import Claim, Task, TaskResult, ToolOffer, Worker
@@ -21,6 +22,7 @@ from agio.core.store.repository import RunInfo
 from agio.core.store.store import Store
 from agio.errors import ModelError, StoreError
 from agio.gateway.counters import Counters
+from agio.gateway.peers import Peers
 from agio.gateway.stream.hub import Hub
 from agio.gateway.tools.offers import tools_of
 from agio.gateway.workers.connected_worker import (
@@ -60,7 +62,9 @@ class WorkerPool:
         built_in: Mapping[str, ToolOffer],
         counters: Counters,
         max_event_bytes: int,
+        peers: Peers | None = None,
     ) -> None:
+        self.peers = peers or Peers()
         self.workers: dict[WorkerKey, ConnectedWorker] = {}
         self.runs: dict[str, ClaimedRun] = {}
         self.orphans: dict[str, OrphanedRun] = {}
@@ -83,6 +87,7 @@ class WorkerPool:
             counters,
             max_event_bytes,
             on_end=self.let_go,
+            on_flag=self.flag,
             on_settled=lambda: self.on_settled(),
             idle_ms=idle_ms,
         )
@@ -118,9 +123,17 @@ class WorkerPool:
         while True:
             await asyncio.sleep(min(self._limits.tick_s, silence_s / 3))
             for worker in list(self.workers.values()):
-                if worker.beats and time.monotonic() - worker.seen > silence_s:
+                if (
+                    worker.beats
+                    and time.monotonic() - worker.seen > silence_s
+                    and not self._is_unheard(worker)
+                ):
                     _log.warning("worker %s is given up: no heartbeat for %g s", worker.id, silence_s)
                     self.give_up(worker)
+
+    def _is_unheard(self, worker: ConnectedWorker) -> bool:
+        """Whether a worker's beats come from another gateway, and the bus that brings them is away."""
+        return worker.relayed and not self.peers.bus.connected
 
     async def drain(self, within_s: float) -> None:
         """Claim nothing more, and wait until the workers have finished their turns or released their runs."""
@@ -150,6 +163,24 @@ class WorkerPool:
         worker.beats = True
         worker.seen = time.monotonic()
         return True
+
+    def beat_for(self, worker_id: str, permit: Permit, gateway: str) -> int:
+        """Take a heartbeat, maybe for a link to another gateway; returns the HTTP status. 410: greet again."""
+        if self.beat(worker_id, permit):
+            return 200
+        if not self.peers.is_other(gateway):
+            return 410
+        if not self.peers.bus.connected:
+            return 503
+        self.peers.bus.send(Beat(gateway, worker_id, permit.key))
+        return 200
+
+    def hear_beat(self, beat: Beat) -> None:
+        """Take a heartbeat that another gateway got for a worker that is linked here."""
+        for permit, worker_id in list(self.workers):
+            if worker_id == beat.worker and permit.key == beat.key:
+                self.workers[permit, worker_id].relayed = True
+                self.beat(worker_id, permit)
 
     def leave(self, worker: ConnectedWorker) -> None:
         """Give a worker no more runs. It may finish those it holds while its link is open."""
@@ -200,15 +231,22 @@ class WorkerPool:
         return next(fit, None)
 
     def tools_for(self, tenant: str) -> dict[str, ToolOffer]:
-        """Return the tools of the workers that may serve a tenant, by name."""
-        known: dict[str, ToolOffer] = {}
-        for worker in self.serving(tenant):
-            known |= worker.tools
+        """Return the tools of the workers that may serve a tenant, by name; also of other gateways' workers."""
+        known = {tool.name: tool for offer in self.peers.workers_for(tenant) for tool in offer.tools}
+        for worker in self.workers.values():
+            if worker.may_serve(tenant):
+                known |= worker.tools
         return known
 
-    def serving(self, tenant: str) -> list[ConnectedWorker]:
-        """Return the workers that may serve a tenant."""
-        return [worker for worker in self.workers.values() if worker.may_serve(tenant)]
+    def providers_for(self, tenant: str) -> set[str]:
+        """Return the model providers of the workers that may serve a tenant; also of other gateways' workers."""
+        here = {name for one in self.workers.values() if one.may_serve(tenant) for name in one.providers}
+        return here.union(*(offer.providers for offer in self.peers.workers_for(tenant)))
+
+    def count(self, tenant: str | None = None) -> int:
+        """Count the connected workers, of all gateways; with a tenant, those that may serve it."""
+        here = sum(tenant is None or worker.may_serve(tenant) for worker in self.connected)
+        return here + sum(1 for _ in self.peers.workers_for(tenant))
 
     def offers_of(self, agent: AgentRecord) -> dict[str, ToolOffer]:
         """Return the tools an agent has now, at the gateway and at the workers, by name."""
@@ -278,6 +316,8 @@ class WorkerPool:
                 words = "the release of run %s could not be stored: %s"
                 _log.warning(words, info.run_id, error, extra=about(info))
         self.hand_on(run, given_back=run.worker.leaving)
+        if self.draining:
+            self.peers.bus.send(Freed())
 
     def hand_on(self, run: ClaimedRun, *, given_back: bool = False) -> None:
         """Let another worker continue a run, or end it if it was cancelled."""
@@ -322,13 +362,45 @@ class WorkerPool:
 
     def cancel(self, info: RunInfo) -> None:
         """Have the worker of a run end it. A run that no worker ends in time is ended by the dispatcher."""
-        run = self.runs.get(info.run_id)
-        if run is None:
-            if info.status == "running":
-                self.end_cancelled(info)
-        elif not run.cancelled:
+        if info.run_id in self.runs:
+            self.flag(self.runs[info.run_id])
+        elif info.status == "running" and self.peers.is_other(info.gateway):
+            self.peers.bus.send(Cancelled(info.run_id))
+            asyncio.get_running_loop().call_later(self._limits.cancel_s, self.end_cancelled, info)
+        elif info.status == "running":
+            self.end_cancelled(info)
+
+    def flag(self, run: ClaimedRun) -> None:
+        """Take note that a run is to be cancelled."""
+        if not run.cancelled:
             run.cancelled = True
             self.expect_end(run)
+
+    def delete_session(self, session_id: str) -> None:
+        """Stop the runs of a session that was deleted."""
+        for run in [run for run in self.runs.values() if run.info.session_id == session_id]:
+            self.drop(run.info)
+
+    def adopt(self, info: RunInfo) -> None:
+        """Take in a running run that lost its gateway or its worker. That a gateway is lost is not the run's fault."""
+        if info.run_id in self.runs or info.run_id in self.orphans or info.run_id in self.to_end:
+            return
+        if info.cancel_requested:
+            self.end_cancelled(info)
+        else:
+            self.orphan(OrphanedRun(info, given_back=bool(info.gateway)))
+
+    async def free(self, orphan: OrphanedRun) -> None:
+        """Let other gateways take over a run that no worker here can take. Raises StoreError."""
+        info = orphan.info
+        if self.peers.live == 1 or info.gateway != self.peers.gateway:
+            return
+        if orphan.given_back:
+            await self._store.give_back(info.run_id, info.epoch)
+        else:
+            await self._store.free_run(info.run_id, info.epoch, info.gateway)
+        orphan.info = structs.replace(info, gateway="")
+        self.peers.bus.send(Freed())
 
     def end_cancelled(self, info: RunInfo) -> None:
         """Have the dispatcher write the end of a cancelled run."""
@@ -340,7 +412,13 @@ class WorkerPool:
         """Send a run's waiting input to its worker, if it knows what that is. Otherwise the next claim brings it."""
         run = self.runs.get(run_id)
         if run is None:
+            self.peers.bus.send(Given(run_id))
             return
+        await self.bring_inputs(run)
+
+    async def bring_inputs(self, run: ClaimedRun) -> None:
+        """Send the waiting input of a run that this gateway holds."""
+        run_id = run.info.run_id
         run.info = structs.replace(run.info, log_level=max(run.info.log_level, INPUTS))
         inputs = await self._store.run_inputs(run_id)
         connection = run.worker.connection if run.worker.log_level >= INPUTS else None

@@ -29,7 +29,10 @@ GONE = frozenset({"stale_epoch", "run_not_found", "run_ended"})
 
 
 class Recorder:
-    """Writes what workers append. `on_end` is called with a run that has ended or whose claim is invalid."""
+    """Writes what workers append.
+
+    `on_end` is called with a run that has ended or whose claim is invalid, `on_flag` with one to be cancelled.
+    """
 
     def __init__(
         self,
@@ -39,6 +42,7 @@ class Recorder:
         max_event_bytes: int,
         *,
         on_end: Callable[[ClaimedRun], object],
+        on_flag: Callable[[ClaimedRun], object],
         on_settled: Callable[[], object] = int,
         idle_ms: int = 0,
     ) -> None:
@@ -46,6 +50,7 @@ class Recorder:
         self._hub = hub
         self._counters = counters
         self._on_end = on_end
+        self._on_flag = on_flag
         self._folds = Folds()
         self._event_bytes = ESCAPED * max_event_bytes
         self._on_settled = on_settled
@@ -76,7 +81,7 @@ class Recorder:
         written.add_done_callback(partial(self._written, run, write, answer, time.monotonic()))
         return answer
 
-    def _append(self, run: ClaimedRun, write: Append) -> Awaitable[None]:
+    def _append(self, run: ClaimedRun, write: Append) -> Awaitable[bool | None]:
         if (
             write.consumed and write.frame.first_seq > run.last_seq
         ):  # else the store compares it with the stored one
@@ -85,12 +90,14 @@ class Recorder:
             self._append_asking(run.info, write) if write.end == "interrupted" else self._store.append(write)
         )
 
-    async def _append_with_inputs(self, info: RunInfo, write: Append) -> None:
+    async def _append_with_inputs(self, info: RunInfo, write: Append) -> bool | None:
         """Store a write that has input of the user, which must be as the store has it. Raises StoreError."""
         check_inputs(info, write, await self._store.run_inputs(info.run_id))
-        await (self._append_asking(info, write) if write.end == "interrupted" else self._store.append(write))
+        if write.end == "interrupted":
+            return await self._append_asking(info, write)
+        return await self._store.append(write)
 
-    async def _append_asking(self, info: RunInfo, write: Append) -> None:
+    async def _append_asking(self, info: RunInfo, write: Append) -> bool | None:
         """Store the end of a run that asks a person, with its questions as the log has them.
 
         Raises StoreError, and UserError `run_not_found`.
@@ -104,7 +111,7 @@ class Recorder:
             outcome = checked_questions(info, fold, whole.events(), write.outcome or Outcome())
             await check_asked(self._store, info, outcome.questions)
             write = structs.replace(write, outcome=outcome)
-        await self._store.append(write)
+        return await self._store.append(write)
 
     def _written(
         self,
@@ -112,7 +119,7 @@ class Recorder:
         write: Append,
         answer: asyncio.Future[Answer],
         asked_at: float,
-        done: asyncio.Future[None],
+        done: asyncio.Future[bool | None],
     ) -> None:
         error = StoreError("store_closed", "The store was closed.") if done.cancelled() else done.exception()
         if error is not None:
@@ -136,6 +143,8 @@ class Recorder:
         if write.end is not None:
             self._counters.runs_ended[write.end] += 1
             self._on_end(run)
+        elif done.result():
+            self._on_flag(run)
         if not answer.done():
             answer.set_result(Answer(run.cancelled))
 

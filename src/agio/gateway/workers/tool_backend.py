@@ -16,6 +16,7 @@ from agio.core.trace_context import call_span, under
 from agio.errors import StoreError, ToolError, UserError
 from agio.execution.tool_executor import unknown_effect
 from agio.gateway.counters import Counters
+from agio.gateway.peers import Peers
 from agio.gateway.tools.approvals import approved_arguments
 from agio.gateway.tools.inputs import ResumedCall, asking_call, asking_record, resumed_call
 from agio.gateway.tools.offers import tool_timeout_s
@@ -28,6 +29,8 @@ from agio.telemetry.context import bind_run
 
 _log = logging.getLogger("agio.gateway")
 _CANCELLED = ToolReply("Cancelled.", "cancelled")
+_LOOK_S = 0.2
+"""How often the record of a call is read that another gateway performs."""
 
 
 class ToolBackend:
@@ -39,12 +42,16 @@ class ToolBackend:
         rack: ToolRack,
         counters: Counters,
         retry_s: float,
+        peers: Peers | None = None,
     ) -> None:
         self._store = store
+        self._peers = peers or Peers()
         self._rack = rack
         self._counters = counters
         self._retry_s = retry_s
         self._running: dict[tuple[str, str], asyncio.Task[ToolReply]] = {}
+        self._acting: set[tuple[str, str]] = set()
+        """Those of the running calls that are performed here, and not waited for at another gateway."""
         self._closing = False
 
     async def call(
@@ -76,7 +83,7 @@ class ToolBackend:
                 arguments = await approved_arguments(self._store, run.info, key, tool, arguments)
             running = asyncio.create_task(self._perform(run, caller, key, offer, arguments, lane, going_on))
             self._running[run.info.run_id, key] = running
-            running.add_done_callback(lambda _: self._running.pop((run.info.run_id, key), None))
+            running.add_done_callback(lambda _: self._forget(run.info.run_id, key))
         await asyncio.wait([running])
         if running.cancelled() and self._closing:
             raise StoreError("link_lost", "The gateway stops. The next claim settles this call.")
@@ -101,6 +108,11 @@ class ToolBackend:
                 f"{key} is a call of a tool of the gateway: a worker cannot record its result.",
             )
         await self._store.end_tool(run.info.run_id, key, record)
+
+    @property
+    def acting(self) -> list[tuple[str, str]]:
+        """The calls that this gateway performs: run and key."""
+        return list(self._acting)
 
     def cancel(self, run_id: str) -> None:
         """Cancel the running tools of a run."""
@@ -148,6 +160,8 @@ class ToolBackend:
             known = await self._store.begin_tool(
                 info.run_id, key, tool=offer.name, effect=offer.effect, epoch=info.epoch, lane=lane
             )
+            if known is not None and known.content is None and self._peers.gateway:
+                known = await self._await_owner(run, key, known)
             if (asking := asking_call(known)) is not None:
                 return ToolReply("", None, asking.asks)
             if known is not None and known.content is not None:
@@ -175,6 +189,7 @@ class ToolBackend:
             team = next((tool for tool in agent.tools if tool.name == offer.name), None)
         self._counters.tool_calls[offer.kind if team else offer.name] += 1
         call = ToolCall(key, FunctionCall(offer.name, ""))
+        self._acting.add((info.run_id, key))
         try:
             executor = self._rack.executor(info.tenant, team, tool_timeout_s(agent))
             answer = await executor.call(call, context, arguments=arguments, recorded=True)
@@ -184,6 +199,23 @@ class ToolBackend:
         except UserError as error:  # an invalid definition
             answer = ToolAnswer(error.message, error.code)
         return await self._keep(run, key, offer, answer, arguments)
+
+    def _forget(self, run_id: str, key: str) -> None:
+        self._running.pop((run_id, key), None)
+        self._acting.discard((run_id, key))
+
+    async def _await_owner(self, run: ClaimedRun, key: str, known: ToolRecord) -> ToolRecord:
+        """Wait for the result of a call that another gateway performs, while it extends the call's lease."""
+        while known.content is None and not run.cancelled:
+            owner, left_ms = await self._store.call_lease(run.info.run_id, key)
+            is_performed = left_ms > 0 and self._peers.is_other(owner)
+            if is_performed:
+                await asyncio.sleep(min(_LOOK_S, left_ms / 1000))
+            # Also after the lease: the result may have come in between.
+            known = await self._store.begin_tool(run.info.run_id, key, epoch=run.info.epoch) or known
+            if not is_performed:
+                break
+        return known
 
     async def _keep(
         self,

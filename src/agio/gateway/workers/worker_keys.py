@@ -8,9 +8,9 @@ from typing import Any
 
 from agio.core.identity.worker_key import WorkerKeyStore
 from agio.errors import LimitExceeded, StoreError
+from agio.gateway.auth.attempts import Attempts
 from agio.gateway.auth.authenticator import hash_secret
 from agio.gateway.http.address import Addresses
-from agio.gateway.http.rate_limits import Rates
 from agio.gateway.workers.connected_worker import OPERATOR, Permit
 
 _BEARER = b"Bearer "
@@ -28,14 +28,14 @@ class WorkerKeys:
     def __init__(
         self,
         store: WorkerKeyStore,
-        rates: Rates,
+        attempts: Attempts,
         addresses: Addresses,
         *,
         operators: str | None,
         recheck_s: float,
     ) -> None:
         self._store = store
-        self._rates = rates
+        self._attempts = attempts
         self._addresses = addresses
         self._operators = None if operators is None else operators.encode()
         self._recheck_s = recheck_s
@@ -52,10 +52,10 @@ class WorkerKeys:
             if (
                 hash_secret(shown.decode("latin-1")) not in self._last
             ):  # others' bad keys do not shut out a good one
-                self._rates.check("bad_key", address)
+                await self._attempts.check("bad_key", address)
             found = await self._find(shown)
             if found is None:
-                self._rates.take("bad_key", address)
+                await self._attempts.take("bad_key", address)
             return found
         except LimitExceeded:
             return None

@@ -203,7 +203,7 @@ async def test_others_bad_keys_do_not_shut_out_a_worker_with_a_good_one() -> Non
     """R7, S14: from the same address, as behind a proxy: the worker's heartbeat goes on."""
     async with engine(QUICK) as room:
         keys = WorkerKeys(
-            room.store, room.gateway.rates, room.gateway.addresses, operators=None, recheck_s=60
+            room.store, room.gateway.attempts, room.gateway.addresses, operators=None, recheck_s=60
         )
         await room.session(BOB)
         good = await _stored_key(room, "wkey_1", ["other"])

@@ -215,6 +215,8 @@ def sweep(*, job: Completion | None = None) -> Plan[None]:
     yield from ask("sweep_forks", until=now - FORKED_WITHIN_MS)
     yield from ask("sweep_jobs", until=now - KEPT_MS)
     yield from ask("sweep_leases", until=now - KEPT_MS)
+    yield from ask("sweep_gateways", until=now - KEPT_MS)
+    yield from ask("sweep_attempts", now=now)
 
 
 def touch_store() -> Plan[None]:

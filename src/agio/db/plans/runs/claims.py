@@ -117,6 +117,7 @@ def _start(info: RunInfo, agent: AgentRecord, by: ClaimBy, queued_before: int) -
         worker=by.worker,
         token_hash=by.token_hash,
         definition=definition,
+        gateway=by.gateway,
         **place.columns,
     )
     if started is None:
@@ -136,6 +137,7 @@ def _start(info: RunInfo, agent: AgentRecord, by: ClaimBy, queued_before: int) -
         started_at=now,
         worker=by.worker,
         token_hash=by.token_hash,
+        gateway=by.gateway,
     )
     line = b"" if has_log else started_line(info, given, now, place)
     yield Hold(
@@ -145,8 +147,10 @@ def _start(info: RunInfo, agent: AgentRecord, by: ClaimBy, queued_before: int) -
     return _claimed(info, agent, "unreadable" if given is None else must_end, line)
 
 
-def reclaim(run_id: str, epoch: int, by: ClaimBy, *, given_back: bool = False) -> Plan[Claimed | None]:
-    """Take over a running run that has this epoch: epoch + 1. None if it has ended or was taken over.
+def reclaim(
+    run_id: str, epoch: int, by: ClaimBy, *, held_by: str = "", given_back: bool = False
+) -> Plan[Claimed | None]:
+    """Take over a running run that has this epoch and gateway: epoch + 1. None if it ended or another has it.
 
     A claim that was `given_back` does not count as one without a finished turn.
     """
@@ -165,6 +169,8 @@ def reclaim(run_id: str, epoch: int, by: ClaimBy, *, given_back: bool = False) -
         token_hash=by.token_hash,
         turns=known.turns,
         fruitless=fruitless,
+        gateway=by.gateway,
+        held_by=held_by,
     )
     if taken is None:
         return None

@@ -58,6 +58,7 @@ def begin_run(
         started_at=sent.now,
         worker=by.worker,
         token_hash=by.token_hash,
+        gateway=by.gateway,
     )
     yield from _add(sent, kind, info, messages, None)
     line = started_line(info, _input_of(sent, messages), sent.now, place)
@@ -144,6 +145,7 @@ def _add(
         input=blob,
         worker=info.worker,
         token_hash=info.token_hash,
+        gateway=info.gateway,
         request_id=info.request_id,
         key_id=sent.given.key_id,
         parent_run_id=info.parent_run_id,

@@ -25,6 +25,8 @@ from agio.errors import StoreError
 
 ANSWER_WITHIN_MS = 7 * 24 * 3600 * 1000
 """The default lifetime of a question."""
+CALL_MS = 8000
+"""How long others wait for the result of a call whose owner does not extend its lease."""
 ERROR_CHARS = 2000
 """The longest error message in a run's row; the run's last event has the whole message."""
 
@@ -93,6 +95,7 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
         definition=None,
         log_level=head.log_level,
         traceparent="",
+        gateway="",
         **place.columns,
     )
     row = yield from ask_one("get_run", run_id=run.run_id)
@@ -135,7 +138,16 @@ def begin_tool(
         return known
     if info.status != "running":
         raise run_ended(info)
-    yield from ask("begin_tool", run_id=run_id, key=key, tool=tool, effect=effect, lane=lane, now=now_ms())
+    yield from ask(
+        "begin_tool",
+        run_id=run_id,
+        key=key,
+        tool=tool,
+        effect=effect,
+        lane=lane,
+        now=now_ms(),
+        lease_ms=CALL_MS,
+    )
     return None
 
 
@@ -180,6 +192,7 @@ def keep_append(write: Append, last_seq: int, turns: Sequence[dict[str, object]]
             effect=begun.effect,
             lane=begun.lane,
             now=now,
+            lease_ms=CALL_MS,
         )
     if write.charge is not None and write.end is None:
         yield from ask("charge_run", run_id=run_id, **_columns(write.charge))

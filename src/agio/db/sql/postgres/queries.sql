@@ -42,12 +42,12 @@ with given as (
         and runs.status = 'running'
         and runs.epoch = given.epoch
         and runs.last_seq = given.first_seq - 1
-    returning runs.run_id
+    returning runs.run_id, runs.cancel_requested_at
 ), stored as (
     insert into frames (run_id, epoch, first_seq, last_seq, payload)
     select given.* from given join taken on taken.run_id = given.run_id where given.last_seq >= given.first_seq
 )
-select run_id from taken;
+select run_id, cancel_requested_at is not null from taken;
 
 -- name: store_frame
 -- A run's first frame, or a frame that was found to be the next one of a locked run.
@@ -107,6 +107,11 @@ select x.agent_id, t.name, x.approval, t.id, t.kind, t.definition, t.updated_at
 from agent_tool_assignments x join agent_tools t on t.id = x.tool_id
 where x.agent_id = any(:agent_ids::text[]) and t.tenant_id = :tenant
 order by x.agent_id, x.idx;
+
+-- name: session_heads
+-- The last stored positions of sessions; of one that was deleted there is no row.
+select s.id, coalesce(r.first_pos, 0) + coalesce(r.last_seq, 0) from agent_sessions s {newest_run}
+where s.id = any(:session_ids::text[]);
 
 -- name: names_of_users
 -- Also of removed members.

@@ -82,12 +82,12 @@ insert into runs (
     run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq, first_pos,
     created_at, started_at, mark, title, alias, input, worker, token_hash, turns_at_claim, fruitless,
     request_id, key_id, parent_run_id, parent_seq, branched, definition, log_level, active_agent,
-    traceparent
+    traceparent, gateway
 ) values (
     :run_id, :session_id, :agent_id, :agent_name, :tenant, :user_id, :model, :status, :kind, :epoch, 0, :first_pos,
     :created_at, :started_at, :mark, :title, :alias, :input, :worker, :token_hash, 0, 0,
     :request_id, :key_id, :parent_run_id, :parent_seq, :branched, :definition, :log_level, :active_agent,
-    :traceparent
+    :traceparent, :gateway
 ) on conflict do nothing returning number;
 
 -- name: newest_input
@@ -169,7 +169,7 @@ order by first_pos desc, number desc limit 1;
 update runs set
     status = 'running', epoch = epoch + 1, first_pos = :first_pos, started_at = :now, worker = :worker,
     token_hash = :token_hash, input = null, parent_run_id = :parent_run_id, parent_seq = :parent_seq,
-    branched = :branched, definition = :definition, active_agent = :active_agent
+    branched = :branched, definition = :definition, active_agent = :active_agent, gateway = :gateway
 where run_id = :run_id and status = 'queued' returning epoch;
 
 -- name: fail_queued
@@ -200,12 +200,13 @@ from runs where run_id = :run_id and status = 'running';
 
 -- name: take_over
 update runs set
-    epoch = epoch + 1, worker = :worker, token_hash = :token_hash, turns_at_claim = :turns, fruitless = :fruitless
-where run_id = :run_id and epoch = :epoch and status = 'running' returning epoch;
+    epoch = epoch + 1, worker = :worker, token_hash = :token_hash, turns_at_claim = :turns, fruitless = :fruitless,
+    gateway = :gateway
+where run_id = :run_id and epoch = :epoch and gateway = :held_by and status = 'running' returning epoch;
 
 -- name: give_back
 -- -1 differs from every count of turns: the next claim counts this one as progress.
-update runs set turns_at_claim = -1 where run_id = :run_id and epoch = :epoch and status = 'running';
+update runs set turns_at_claim = -1, gateway = '' where run_id = :run_id and epoch = :epoch and status = 'running';
 
 -- name: raise_epoch
 update runs set epoch = epoch + 1 where run_id = :run_id and status = 'running' returning epoch;

@@ -5,7 +5,8 @@
     run_id, session_id, agent_name, model, status, epoch, last_seq, created_at, ended_at, mark, tenant_id, user_id,
     coalesce(first_pos, 0) as first_pos, error_code, title, agent_id, alias, cancel_requested_at, worker, token_hash,
     started_at, goal_met, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message,
-    copied_from, parent_run_id, parent_seq, branched, definition, log_level, active_agent, needed, traceparent
+    copied_from, parent_run_id, parent_seq, branched, definition, log_level, active_agent, needed, traceparent,
+    gateway
 
 -- name: get_run
 select {run_columns} from runs where run_id = :run_id;
@@ -144,8 +145,11 @@ select record from turns where run_id = :run_id and seq > :after and seq <= :upt
 select content, error from tool_executions where run_id = :run_id and key = :key;
 
 -- name: begin_tool
-insert into tool_executions (run_id, key, tool, effect, lane, state, started_at)
-values (:run_id, :key, :tool, :effect, :lane, 'started', :now) on conflict do nothing;
+-- The run's gateway will perform it, or its worker.
+insert into tool_executions (run_id, key, tool, effect, lane, state, started_at, owner, lease_until)
+select :run_id, :key, :tool, :effect, :lane, 'started', :now, gateway, {clock} + :lease_ms
+from runs where run_id = :run_id
+on conflict do nothing;
 
 -- name: end_tool
 -- The first result stays.

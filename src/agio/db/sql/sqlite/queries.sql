@@ -36,6 +36,11 @@ from agent_tool_assignments x join agent_tools t on t.id = x.tool_id
 where x.agent_id in (select value from json_each(:agent_ids)) and t.tenant_id = :tenant
 order by x.agent_id, x.idx;
 
+-- name: session_heads
+-- The last stored positions of sessions; of one that was deleted there is no row.
+select s.id, coalesce(r.first_pos, 0) + coalesce(r.last_seq, 0) from agent_sessions s {newest_run}
+where s.id in (select value from json_each(:session_ids));
+
 -- name: names_of_users
 -- Also of removed members.
 select id, name from users where tenant_id = :tenant and id in (select value from json_each(:user_ids));

@@ -60,9 +60,7 @@ async def choose_model(
     own = await gateway.store.list_providers(tenant)
     set_up = {provider.name for provider in own}
     if not set_up:
-        set_up = {vendor_of(name) for worker in gateway.pool.serving(tenant) for name in worker.providers} - {
-            _DEMO
-        }
+        set_up = {vendor_of(name) for name in gateway.pool.providers_for(tenant)} - {_DEMO}
     if named is None:
         if (listed := next((provider for provider in own if provider.models), None)) is not None:
             return listed.name, listed.models[0]

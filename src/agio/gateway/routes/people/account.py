@@ -117,7 +117,7 @@ async def change_account(call: Call, body: AccountChange) -> Response:
     account = await _account(call)
     email = account.email if body.email is None else checked_email(body.email)
     if email != account.email:
-        _take(call, email)
+        await _take(call, email)
     changed = await call.gateway.store.change_account(account.id, body.name or account.name, email)
     return answer(account_view(changed))
 
@@ -127,7 +127,7 @@ async def set_password(call: Call, body: PasswordBody) -> Response:
     who = _in_browser(call)
     account = await _account(call)
     check_new_password(body.password, account.email)
-    _take(call, account.email)
+    await _take(call, account.email)
     await call.gateway.store.set_password(account.id, await call.gateway.passwords.hash(body.password))
     await call.gateway.store.end_web_sessions(account.id, but=who.credential)
     await revoke_account(call.gateway, account.id)
@@ -149,11 +149,11 @@ async def sign_out_everywhere(call: Call) -> Response:
     who = _in_browser(call)
     if who.account is None:
         await call.gateway.store.end_user_sessions(who.tenant, who.user)
-        revoke_user(call.gateway, who.tenant, who.user)
+        await revoke_user(call.gateway, who.tenant, who.user)
     else:
         await call.gateway.store.end_web_sessions(who.account)
         await revoke_account(call.gateway, who.account)
-    revoke_credential(call.gateway, who.credential)
+    await revoke_credential(call.gateway, who.credential)
     cookie = await call.gateway.auth.sign_out(call.scope["headers"])
     return Response(status_code=204, headers={"set-cookie": cookie, "cache-control": "no-store"})
 
@@ -164,7 +164,7 @@ async def new_account(call: Call, email: str, name: str, password: str) -> Accou
     Raises UserError `invalid_email`, `email_taken`, `weak_password`, LimitExceeded `rate_limited`.
     """
     checked = checked_email(email)
-    _take(call, checked)
+    await _take(call, checked)
     if await call.gateway.store.find_account(checked) is not None:
         raise UserError("email_taken", "An account with this email address already exists. Sign in with it.")
     check_new_password(password, checked)
@@ -181,9 +181,9 @@ def account_view(account: Account) -> AccountView:
     )
 
 
-def _take(call: Call, email: str) -> None:
+async def _take(call: Call, email: str) -> None:
     """Count it as a sign-in attempt, because it reveals whether an account exists or costs a hash. LimitExceeded."""
-    call.gateway.rates.take("sign_in", call.gateway.addresses.client_of(call.scope), email)
+    await call.gateway.attempts.take("sign_in", call.gateway.addresses.client_of(call.scope), email)
 
 
 def _in_browser(call: Call) -> Principal:

@@ -62,7 +62,7 @@ async def revoke_key(call: Call, key_id: Id) -> Response:
         if owner != who.user and "own" not in who.permissions:
             await _check_no_owner(call, owner)
     for revoked in await store.revoke_api_key(who.tenant, owner, key_id):
-        revoke_credential(call.gateway, revoked)
+        await revoke_credential(call.gateway, revoked)
     return Response(status_code=204)
 
 

@@ -148,7 +148,7 @@ async def accept_invitation(call: Call, body: AcceptBody) -> Response:
         account = await call.gateway.store.get_account(who.account)
         joined = await call.gateway.store.accept_invitation(hash_secret(body.token), account)
         cookie, _ = await call.gateway.auth.switch(headers, joined.tenant)
-        revoke_credential(call.gateway, who.credential)
+        await revoke_credential(call.gateway, who.credential)
     else:
         joined = await _join(call, invitation, body)
         cookie = await begin_session(call, joined.tenant, joined.user)
@@ -175,10 +175,10 @@ async def _open(call: Call, token: str) -> Invitation:
     """Return the invitation of a token. Guesses are rate limited. Raises UserError `invitation_not_found`."""
     gateway = call.gateway
     address = gateway.addresses.client_of(call.scope)
-    gateway.rates.check("sign_in", address)
+    await gateway.attempts.check("sign_in", address)
     invitation = await gateway.store.find_invitation(hash_secret(token))
     if invitation is None:
-        gateway.rates.take("sign_in", address)
+        await gateway.attempts.take("sign_in", address)
         raise UserError("invitation_not_found", "This invitation was used, revoked, or has expired.")
     return invitation
 

@@ -65,7 +65,7 @@ async def begin_sign_in(
     address = gateway.addresses.client_of(call.scope)
     back = return_to if is_local_path(return_to) else "/"
     try:
-        gateway.rates.check("sign_in", address)
+        await gateway.attempts.check("sign_in", address)
         gateway.rates.take("request", f"sign-in from {network_of(address)}")
         who = await _signed_in(call) if purpose == "confirm" else None
         given = Begin(purpose=purpose, return_to=_local(return_to), invitation=invitation, who=who, anew=anew)
@@ -85,16 +85,16 @@ async def finish_sign_in(
 ) -> Response:
     """Complete a sign-in at an OpenID provider after verifying its response."""
     given = Answer(state=state, code=code, iss=iss, error=error)
-    oidc, rates = call.gateway.oidc, call.gateway.rates
+    oidc, attempts = call.gateway.oidc, call.gateway.attempts
     address = call.gateway.addresses.client_of(call.scope)
     flow = None
     try:
-        rates.check("sign_in", address)
+        await attempts.check("sign_in", address)
         flow = await oidc.take(call.gateway.store, provider, state, call.scope["headers"])
         cookies = await _done(call, flow, await oidc.finish(flow, given))
     except AgioError as failed:
         if failed.code == "invalid_sign_in_state":
-            rates.take("sign_in", address)  # guessing a state counts like guessing a password
+            await attempts.take("sign_in", address)  # guessing a state counts like guessing a password
         purpose, back = ("sign_in", "/") if flow is None else (flow.purpose, flow.return_to)
         return await _failed(call, failed, purpose, back)
     return _redirect(flow.return_to, *cookies, flow_cookie("", 0))

@@ -80,10 +80,10 @@ async def sign_in(call: Call, token: Annotated[str, Query(max_length=200)] = "")
     gateway = call.gateway
     if not token:
         return page_response()
-    gateway.rates.check("sign_in", gateway.addresses.client_of(call.scope))
+    await gateway.attempts.check("sign_in", gateway.addresses.client_of(call.scope))
     cookie = await gateway.auth.sign_in(token)
     if cookie is None:
-        gateway.rates.take("sign_in", gateway.addresses.client_of(call.scope))
+        await gateway.attempts.take("sign_in", gateway.addresses.client_of(call.scope))
         return page_response(403, _LINK_OVER)
     await _end_session(call)
     return RedirectResponse("/set-up", 303, {"set-cookie": cookie, "cache-control": "no-store"})
@@ -103,7 +103,7 @@ async def prove(call: Call, email: str, password: str) -> Account:
     `rate_limited`.
     """
     gateway = call.gateway
-    gateway.rates.take("sign_in", gateway.addresses.client_of(call.scope), email)
+    await gateway.attempts.take("sign_in", gateway.addresses.client_of(call.scope), email)
     account = await gateway.store.find_account(email)
     kept = None if account is None else account.password_hash
     good = await gateway.passwords.verify(kept, password)
@@ -141,5 +141,5 @@ async def _end_session(call: Call) -> str:
     who = await call.gateway.auth.browser(call.scope["headers"])
     cookie = await call.gateway.auth.sign_out(call.scope["headers"])
     if who is not None:
-        revoke_credential(call.gateway, who.credential)
+        await revoke_credential(call.gateway, who.credential)
     return cookie

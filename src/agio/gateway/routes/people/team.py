@@ -132,7 +132,7 @@ async def switch_tenant(call: Call, body: SwitchBody) -> Response:
     if call.who.authenticated_at is None:
         raise UserError("forbidden", "An API key belongs to one team. Create a key in the other team.")
     cookie, team = await call.gateway.auth.switch(call.scope["headers"], body.tenant)
-    revoke_credential(call.gateway, call.who.credential)
+    await revoke_credential(call.gateway, call.who.credential)
     response = answer(team_view(team))
     response.headers["set-cookie"] = cookie
     return response
@@ -168,7 +168,7 @@ async def change_member(call: Call, user: Id, body: MemberChange) -> Response:
     member = await call.gateway.store.set_role(
         call.who.tenant, user, body.role, by_owner=by_owner, by=call.who.user
     )
-    revoke_user(call.gateway, call.who.tenant, user)
+    await revoke_user(call.gateway, call.who.tenant, user)
     return answer(_member_view(member))
 
 
@@ -184,7 +184,7 @@ async def remove_member(call: Call, user: Id) -> Response:
     """Remove a member, their keys and browser sessions. Only owners remove owners; the last owner stays."""
     by_owner = "own" in call.who.permissions
     await call.gateway.store.remove_member(call.who.tenant, user, by_owner=by_owner, by=call.who.user)
-    revoke_user(call.gateway, call.who.tenant, user)
+    await revoke_user(call.gateway, call.who.tenant, user)
     return Response(status_code=204)
 
 

@@ -2,6 +2,7 @@
 
 from fastapi.responses import Response
 
+from agio.bus.signals import Changed
 from agio.core.provider import ModelEndpoint, ProviderKind, Sealed
 from agio.errors import UserError
 from agio.gateway.gateway import Gateway
@@ -30,7 +31,7 @@ async def create_provider(call: Call, body: ProviderBody) -> Response:
     provider_id = new_id("prv")
     key = _sealed(gateway, tenant, provider_id, body.api_key)
     made = await gateway.store.create_provider(tenant, provider_id, body.fields(), key)
-    gateway.endpoints.forget(tenant)
+    _forget(gateway, tenant)
     return answer(provider_view(made), 201, version=made.updated_at)
 
 
@@ -52,14 +53,14 @@ async def replace_provider(
     changed = await gateway.store.update_provider(
         tenant, provider_id, body.fields(), key, expected_version(call, if_match)
     )
-    gateway.endpoints.forget(tenant)
+    _forget(gateway, tenant)
     return answer(provider_view(changed), version=changed.updated_at)
 
 
 async def delete_provider(call: Call, provider_id: Id) -> Response:
     """Delete a provider and its key. Runs of agents that use it fail until the agents get another."""
     await call.gateway.store.delete_provider(call.who.tenant, provider_id)
-    call.gateway.endpoints.forget(call.who.tenant)
+    _forget(call.gateway, call.who.tenant)
     return Response(status_code=204)
 
 
@@ -118,6 +119,12 @@ async def _check(gateway: Gateway, kind: ProviderKind, base_url: str | None, *, 
         await gateway.egress.addresses(target.host, target.port)
 
 
+def _forget(gateway: Gateway, tenant: str) -> None:
+    """Have every gateway ask the store anew."""
+    gateway.endpoints.forget(tenant)
+    gateway.peers.bus.send(Changed(tenant))
+
+
 def _sealed(gateway: Gateway, tenant: str, provider_id: str, key: str | None) -> Sealed | None:
     if key is None:
         return None
@@ -126,5 +133,4 @@ def _sealed(gateway: Gateway, tenant: str, provider_id: str, key: str | None) ->
 
 def _operators(gateway: Gateway, tenant: str) -> list[str]:
     """Return the providers of the workers that serve a tenant, and the one that needs none."""
-    named = {name for worker in gateway.pool.serving(tenant) for name in worker.providers}
-    return sorted((named | {DEMO}) & gateway.providers)
+    return sorted((gateway.pool.providers_for(tenant) | {DEMO}) & gateway.providers)

@@ -1,0 +1,34 @@
+-- The gateways that share this store, each for as long as it extends its lease.
+create table gateways (
+    id text collate "C" primary key,
+    name text collate "C" not null unique,
+    until bigint not null,                      -- when its lease ends, on the database's clock
+    master_key text not null,               -- the id of the key it seals credentials with; empty: none
+    version text not null,
+    offers bytea not null,                     -- JSON: what its workers offer
+    agents bytea not null,                     -- JSON: the agents in code of its workers, by tenant
+    started_at bigint not null
+);
+
+-- What the gateways have in common.
+create table cluster (
+    id bigint primary key check (id = 1),
+    secret bytea not null                      -- proves that a message on the bus is from one of them
+);
+
+-- Attempts to authenticate, counted for all gateways together.
+create table attempts (
+    kind text collate "C" not null,
+    key text collate "C" not null,                    -- an address, an email address
+    full_at bigint not null,                    -- when as many attempts are allowed as ever
+    primary key (kind, key)
+);
+
+create index attempts_due on attempts (full_at);
+
+-- The gateway that holds a running run's claim; empty: none, and any may take it over.
+alter table runs add column gateway text collate "C" not null default '';
+
+-- The gateway that performs a call, and how long others wait for its result.
+alter table tool_executions add column owner text collate "C" not null default '';
+alter table tool_executions add column lease_until bigint;
