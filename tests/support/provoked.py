@@ -13,8 +13,11 @@ from tests.support.codes import error_codes
 from tests.support.pages import ROOT
 
 ELSEWHERE = {
+    "cluster_failed": "tests/acceptance/cluster/test_trial.py",
+    "gateway_name_taken": "tests/acceptance/cluster/test_bad_input.py",
     "missing_api_key": "tests/acceptance/server/test_keys.py",
     "missing_setting": "tests/acceptance/server/test_refusals.py",
+    "not_for_workers": "tests/acceptance/cluster/test_bad_input.py",
     "port_taken": "tests/acceptance/server/test_refusals.py",
     "public_bind": "tests/acceptance/server/test_edge.py",
     "server_unreachable": "tests/acceptance/server/test_keys.py",

@@ -1,8 +1,10 @@
-"""Control signals between gateways. Each is a hint to look at the store; acting twice on one changes nothing."""
+"""Control signals between gateways. Most are a hint to look at the store; acting twice on one changes nothing."""
 
 from typing import TypeAlias
 
 from msgspec import Struct
+
+from agio.core.provider import Sealed
 
 
 class Queued(Struct, frozen=True, tag=True):
@@ -59,4 +61,26 @@ class Beat(Struct, frozen=True, tag=True):
     key: str
 
 
-Signal: TypeAlias = Queued | Freed | Cancelled | Given | Deleted | Revoked | Changed | Joined | Beat
+class Asked(Struct, frozen=True, tag=True):
+    """A short model task for a worker of the named gateway, which answers the sender."""
+
+    gateway: str
+    sender: str
+    id: str
+    tenant: str
+    task: bytes
+    key: Sealed | None
+    """The API key of the task's endpoint."""
+
+
+class Answered(Struct, frozen=True, tag=True):
+    """The result of a task, or its error, as a frame of the link."""
+
+    gateway: str
+    id: str
+    frame: bytes
+
+
+Signal: TypeAlias = (
+    Queued | Freed | Cancelled | Given | Deleted | Revoked | Changed | Joined | Beat | Asked | Answered
+)

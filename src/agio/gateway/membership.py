@@ -10,6 +10,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, assert_never
 
 from agio.bus.signals import (
+    Answered,
+    Asked,
     Beat,
     Cancelled,
     Changed,
@@ -194,6 +196,12 @@ class Membership:
             case Beat(gateway=gateway):
                 if gateway == self.me.id:
                     pool.hear_beat(signal)
+            case Asked(gateway=gateway):
+                if gateway == self.me.id:
+                    self._begin(pool.relay.answer(signal))
+            case Answered(gateway=gateway):
+                if gateway == self.me.id:
+                    pool.relay.take(signal)
             case _:
                 assert_never(signal)
 

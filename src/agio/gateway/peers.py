@@ -3,6 +3,7 @@
 What it says of the others is as old as its last look at the store, a few seconds at most.
 """
 
+import random
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -67,6 +68,16 @@ class Peers:
             for offer in offers:
                 if tenant is None or offer.may_serve(tenant):
                     yield offer
+
+    def gateway_for(self, tenant: str) -> str | None:
+        """Return another gateway with a worker that may serve a team, or None."""
+        fit = [
+            gateway
+            for gateway, offers in self._others.items()
+            for offer in offers
+            if offer.may_serve(tenant)
+        ]
+        return random.choice(fit) if fit else None  # noqa: S311 (spreads tasks)
 
 
 def _read_offers(offers: bytes) -> Sequence[WorkerOffer]:

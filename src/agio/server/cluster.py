@@ -100,14 +100,20 @@ class _Cluster:
                 stack.callback(gateway.kill)
                 lifetime.begin("gateway", gateway.run())
             stack.callback(workers.kill)
-            await asyncio.gather(*(_await_port(port) for port in self._ports))
-            lifetime.begin("worker processes", workers.run())
-            proxy = await asyncio.start_server(Proxy(self._ports).serve, sock=self._socket)
-            stack.callback(proxy.close)
+            lifetime.begin("cluster", self._carry(workers))
             await lifetime.last()
             await lifetime.hurried(self._stop(workers, gateways))
         lifetime.deafen()
         return 1 if lifetime.failed else 0
+
+    async def _carry(self, workers: Processes) -> None:
+        """Run the workers and the proxy, from when the gateways listen. Raises UserError `cluster_failed`."""
+        await asyncio.gather(*(_await_port(port) for port in self._ports))
+        proxy = await asyncio.start_server(Proxy(self._ports).serve, sock=self._socket)
+        try:
+            await workers.run()
+        finally:
+            proxy.close()
 
     async def _stop(self, workers: Processes, gateways: list[Processes]) -> None:
         await workers.stop(_STOP_S)

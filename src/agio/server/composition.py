@@ -195,7 +195,7 @@ def make_gateway(
     rack = ToolRack(tools, config, opener, egress, mcp)
     backend = ToolBackend(store, rack, counters, limits.tick_s, peers)
     pool = WorkerPool(
-        store, hub, limits, backend, offer_tools(tools), counters, config.max_event_bytes, peers
+        store, hub, limits, backend, offer_tools(tools), counters, config.max_event_bytes, peers, vault
     )
     recall = resources.recall
     dispatcher = Dispatcher(store, hub, pool, endpoints, limits, counters, config.prices, recall)

@@ -5,20 +5,24 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 from msgspec import structs
 
-from agio.bus.bus import Bus
+from agio.bus.bus import INLINE_BYTES, Bus
 from agio.bus.memory import MemoryBus
-from agio.bus.signals import Beat
+from agio.bus.signals import Answered, Asked, Beat, Signal
 from agio.core.config import AgentRunConfig
 from agio.core.identity.principal import Principal
-from agio.core.store.records import AgentFields, AgentTool
+from agio.core.link.link import Greeting, Task, TaskResult
+from agio.core.model import Usage
+from agio.core.provider import ModelEndpoint
+from agio.core.store.records import AgentFields, AgentTool, EventSlice
 from agio.core.tool import AnyTool, tool
 from agio.db.postgres.executor import open_postgres
 from agio.db.repository import Repository
 from agio.egress import Egress
-from agio.errors import LimitExceeded, UserError
+from agio.errors import LimitExceeded, ModelError, UserError
 from agio.gateway.auth.oidc import OidcProviders
 from agio.gateway.workers.connected_worker import OPERATOR
 from agio.gateway.workers.link import WorkerLink
@@ -139,6 +143,75 @@ async def test_what_workers_offer_is_the_same_everywhere(postgres_url: str) -> N
         agents = await one.store.list_agents("default")
         assert {each.name: each.status for each in agents.items} == {"a": "active", "b": "active"}
         await soon(until(lambda: (one.pool.count(), two.pool.count()) == (2, 2)))
+
+
+class Performer(HandWorker):
+    """A worker that keeps the tasks it performs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tasks: list[Task] = []
+
+    async def perform(self, task: Task) -> TaskResult:
+        self.tasks.append(task)
+        if task.prompt == "fail":
+            raise ModelError("rate_limited", "Slowly.", retryable=True)
+        return TaskResult(task.prompt, Usage(), vectors=[[float(text)] for text in task.texts])
+
+
+class Tap:
+    """One who listens on the bus."""
+
+    def __init__(self) -> None:
+        self.signals: list[Signal] = []
+
+    def heard(self, signal: Signal) -> None:
+        self.signals.append(signal)
+
+    def heard_events(self, session_id: str, events: EventSlice) -> None:
+        """It watches none."""
+
+    def missed(self, session_id: str | None) -> None:
+        """It watches none."""
+
+
+async def test_a_worker_of_another_gateway_performs_short_tasks(postgres_url: str) -> None:
+    """S10: with the key of a team's provider, which nobody reads on the bus; errors come back."""
+    first = MemoryBus()
+    second = first.other()
+    tap, worker = Tap(), Performer()
+    first.other().listen(tap)
+    async with sites(postgres_url, [first, second]) as (one, two):
+        await soon(two.pool.connect(worker).greet(Greeting(worker="w1", room=10)))
+        await soon(until(lambda: one.pool.count() == 1))
+        endpoint = ModelEndpoint("openai", "https://models.example/v1", "sk-of-the-team")
+        task = Task(provider="openai", model="m", instructions="", prompt="Hi", endpoint=endpoint)
+        assert (await soon(one.pool.perform(task, "default"))).text == "Hi"
+        [performed] = worker.tasks
+        assert performed.endpoint == endpoint
+        asked = [signal for signal in tap.signals if isinstance(signal, Asked | Answered)]
+        assert len(asked) == 2
+        assert b"sk-of-the-team" not in msgspec.msgpack.encode(asked)
+        texts = [str(number) for number in range(20)]
+        embedded = await soon(one.pool.perform(structs.replace(task, texts=texts), "default"))
+        assert embedded.vectors == [[float(text)] for text in texts]
+        with pytest.raises(ModelError, match="Slowly") as failed:
+            await soon(one.pool.perform(structs.replace(task, prompt="fail"), "default"))
+        assert failed.value.code == "rate_limited"
+        assert failed.value.retryable
+        with pytest.raises(ModelError, match="too large"):
+            await one.pool.perform(structs.replace(task, prompt="x" * INLINE_BYTES), "default")
+
+
+async def test_a_worker_of_another_gateway_is_not_asked_without_a_bus(postgres_url: str) -> None:
+    """S10: the error is clear, and a job that gets it is tried again, maybe where the worker is."""
+    async with sites(postgres_url, apart()) as (one, two):
+        await two.join()
+        await soon(until(lambda: one.pool.count() == 1))
+        with pytest.raises(ModelError, match="while NATS is away") as refused:
+            await one.pool.perform(Task(provider="demo", model="m", instructions="", prompt=""), "default")
+        assert refused.value.code == "no_worker"
+        assert refused.value.retryable
 
 
 async def test_attempts_to_sign_in_are_counted_together(postgres_url: str) -> None:

@@ -38,8 +38,10 @@ from agio.gateway.workers.connected_worker import (
 from agio.gateway.workers.greeting import Greeter
 from agio.gateway.workers.link import WorkerLink
 from agio.gateway.workers.recorder import Recorder
+from agio.gateway.workers.task_relay import TaskRelay
 from agio.gateway.workers.tool_backend import ToolBackend
 from agio.telemetry.context import REQUEST_ID, about
+from agio.vault import Vault
 
 _log = logging.getLogger("agio.gateway")
 
@@ -63,6 +65,7 @@ class WorkerPool:
         counters: Counters,
         max_event_bytes: int,
         peers: Peers | None = None,
+        vault: Vault | None = None,
     ) -> None:
         self.peers = peers or Peers()
         self.workers: dict[WorkerKey, ConnectedWorker] = {}
@@ -92,6 +95,7 @@ class WorkerPool:
             idle_ms=idle_ms,
         )
         self.greeter = Greeter(self, store, limits)
+        self.relay = TaskRelay(self.peers, vault, self._perform_here)
         self._store = store
         self._limits = limits
         self._built_in = built_in
@@ -253,19 +257,25 @@ class WorkerPool:
         return tools_of(agent, self._built_in, self.tools_for(agent.tenant))
 
     async def perform(self, task: Task, tenant: str) -> TaskResult:
-        """Have a worker that may serve a tenant perform a short model task.
+        """Have a worker that may serve a tenant perform a short model task, here or at another gateway.
 
-        Raises ModelError `no_worker`, and what the worker raises.
+        Raises ModelError `no_worker`, `link_lost`, and what the worker raises.
         """
+        task = structs.replace(task, request_id=REQUEST_ID.get())
+        worker = self._worker_for(tenant)
+        return await (self.relay.perform(task, tenant) if worker is None else _perform(worker, task))
+
+    async def _perform_here(self, task: Task, tenant: str) -> TaskResult:
+        """Perform the task of another gateway."""
+        worker = self._worker_for(tenant)
+        if worker is None:
+            raise ModelError("no_worker", "The worker has left its gateway.", retryable=True)
+        return await _perform(worker, task)
+
+    def _worker_for(self, tenant: str) -> ConnectedWorker | None:
+        """Return the worker of this gateway with the most room for a tenant's task."""
         fit = (one for one in self.connected if not one.leaving and one.may_serve(tenant))
-        worker = max(fit, key=lambda one: one.room - len(one.runs) - one.tasks, default=None)
-        if worker is None or worker.connection is None:
-            raise ModelError("no_worker", "No worker is connected. Start one.", retryable=True)
-        worker.tasks += 1
-        try:
-            return await worker.connection.perform(structs.replace(task, request_id=REQUEST_ID.get()))
-        finally:
-            worker.tasks -= 1
+        return max(fit, key=lambda one: one.room - len(one.runs) - one.tasks, default=None)
 
     # Runs
 
@@ -435,3 +445,13 @@ class WorkerPool:
     def _end_overdue(self, run: ClaimedRun) -> None:
         if self.runs.get(run.info.run_id) is run:
             self.end_cancelled(run.info)
+
+
+async def _perform(worker: ConnectedWorker, task: Task) -> TaskResult:
+    if worker.connection is None:
+        raise ModelError("link_lost", "The worker disconnected.", retryable=True)
+    worker.tasks += 1
+    try:
+        return await worker.connection.perform(task)
+    finally:
+        worker.tasks -= 1
