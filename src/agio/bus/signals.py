@@ -44,7 +44,7 @@ class Revoked(Struct, frozen=True, tag=True):
 
 
 class Changed(Struct, frozen=True, tag=True):
-    """A team's definitions have changed: what was kept of its model providers is out of date."""
+    """What a team defines or remembers has changed: what was kept of its model providers and memories is out of date."""
 
     tenant: str
 

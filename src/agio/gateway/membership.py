@@ -33,6 +33,7 @@ from agio.gateway.stream.hub import Hub
 from agio.gateway.tools.endpoints import ModelEndpoints
 from agio.gateway.workers.dispatcher import Dispatcher
 from agio.gateway.workers.pool import WorkerPool
+from agio.gateway.workers.recall import Recall
 
 _log = logging.getLogger("agio.gateway")
 
@@ -52,6 +53,7 @@ class Membership:
         pool: WorkerPool,
         dispatcher: Dispatcher,
         endpoints: ModelEndpoints,
+        recall: Recall,
         rates: Rates,
         limits: ServerLimits,
     ) -> None:
@@ -63,6 +65,7 @@ class Membership:
         self._pool = pool
         self._dispatcher = dispatcher
         self._endpoints = endpoints
+        self._recall = recall
         self._rates = rates
         self._limits = limits
         self._lease_ms = int(limits.gateway_lease_s * 1000)
@@ -193,6 +196,7 @@ class Membership:
                     self._begin(self.on_revoked(signal))
             case Changed(tenant):
                 self._endpoints.forget(tenant)
+                self._recall.forget(tenant)
             case Beat(gateway=gateway):
                 if gateway == self.me.id:
                     pool.hear_beat(signal)

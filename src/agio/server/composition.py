@@ -15,6 +15,7 @@ from agio.bus.bus import Bus
 from agio.bus.memory import MemoryBus
 from agio.bus.nats import open_nats
 from agio.bus.options import NatsOptions
+from agio.bus.signals import Changed
 from agio.core.config import AgentRunConfig, Price, ServerLimits
 from agio.core.identity.oidc import OidcProvider
 from agio.core.link.wire import MAX_UP_BYTES
@@ -202,6 +203,7 @@ def make_gateway(
     extraction = Extraction(store, pool, endpoints, recall, limits, config.prices)
     embedder = None if plan.embeddings is None else Embedder(pool, endpoints, plan.embeddings)
     recall.embedder = embedder
+    recall.tell = lambda tenant: peers.bus.send(Changed(tenant))
     embedding = Embedding(store, embedder, limits)
     traces = TraceExport(
         store, endpoints, open_services(plan.traces, plan.egress_allow), limits, counters, plan.traces.link
@@ -222,7 +224,7 @@ def make_gateway(
             master_key="" if vault is None else vault.current_key_id,
             version=version("agio"),
         )
-        membership = Membership(me, store, hub, pool, dispatcher, endpoints, rates, limits)
+        membership = Membership(me, store, hub, pool, dispatcher, endpoints, recall, rates, limits)
     return Gateway(
         store=store,
         limits=limits,

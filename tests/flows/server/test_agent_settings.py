@@ -79,7 +79,7 @@ async def test_a_run_ends_when_its_agents_tokens_are_used(home: Home) -> None:
 
 async def test_an_agent_is_shown_so_much_of_the_conversation(home: Home) -> None:
     """L12: messages before the newest ones are left out."""
-    agent = await home.create_agent(limits={"max_history_messages": 1})
+    agent = await home.create_agent(limits={"max_history_messages": 1, "compact_at_tokens": 0})
     session = await home.start_session(agent)
     for text in ("the first one", "the second one", "the third one"):
         home.model.script(Reply("Yes."))

@@ -187,7 +187,7 @@ async def test_a_run_is_cancelled_while_the_model_speaks(
 ) -> None:
     """L14: the model's connection is closed, the log ends with the outcome `cancelled`."""
     home.model.script(Reply("word " * 200, chunk_chars=5, gate=asyncio.Event()), Reply("Again."))
-    talk = await open_talk(transport, home, await home.create_agent())
+    talk = await open_talk(transport, home, await home.create_agent(memory="off"))
     reading = await talk.begin("Speak")
     await home.model.wait_for_calls()
     await talk.cancel()

@@ -123,7 +123,7 @@ async def test_a_client_that_cancels_a_call_cancels_its_run(home: Home, mode: Mo
     """B8: by closing the response, or by notifications/cancelled in the older era; the client goes on."""
     gate = asyncio.Event()
     home.model.script(Reply("word " * 40, gate=gate), Reply("Still here."))
-    await home.create_agent(name="slow")
+    await home.create_agent(name="slow", memory="off")
     async with mcp_client(home.url, HEADERS, mode) as client:
         calling = asyncio.create_task(client.call_tool("slow", {"message": "Talk"}))
         await until_runs(home, "running")

@@ -2,6 +2,7 @@
 
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Protocol, get_args
 
 from agio.core.config import AgentRunConfig
@@ -34,6 +35,8 @@ class Recall:
         self._store = store
         self.embedder: QueryEmbedder | None = None
         """Makes vectors of searches; None: they are by words and time only."""
+        self.tell: Callable[[str], object] = str
+        """Tells the other gateways. One that does not hear it asks the store after 5 s."""
         self._none: OrderedDict[Reach, float] = OrderedDict()
         self._changes = 0
 
@@ -49,7 +52,12 @@ class Recall:
         )
 
     def changed(self, tenant: str) -> None:
-        """Ask the store again: a memory of this tenant's was added or changed. Another gateway does after 5 s."""
+        """Have every gateway ask the store again: a memory of this tenant's was added or changed."""
+        self.forget(tenant)
+        self.tell(tenant)
+
+    def forget(self, tenant: str) -> None:
+        """Ask the store again."""
         self._changes += 1
         for reach in [each for each in self._none if each.tenant == tenant]:
             del self._none[reach]
