@@ -44,7 +44,7 @@ class Revoked(Struct, frozen=True, tag=True):
 
 
 class Changed(Struct, frozen=True, tag=True):
-    """What a team defines or remembers has changed: what was kept of its model providers and memories is out of date."""
+    """A team's model providers or memories have changed: what was kept of them is out of date."""
 
     tenant: str
 

@@ -72,10 +72,7 @@ class Peers:
     def gateway_for(self, tenant: str) -> str | None:
         """Return another gateway with a worker that may serve a team, or None."""
         fit = [
-            gateway
-            for gateway, offers in self._others.items()
-            for offer in offers
-            if offer.may_serve(tenant)
+            gateway for gateway, offers in self._others.items() for offer in offers if offer.may_serve(tenant)
         ]
         return random.choice(fit) if fit else None  # noqa: S311 (spreads tasks)
 

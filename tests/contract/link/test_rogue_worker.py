@@ -35,7 +35,7 @@ from agio.protocol.events import Interrupt, MessagesSnapshot, RunError, RunFinis
 from agio.protocol.frames import Frame
 from agio.protocol.messages import AssistantMessage
 from agio.worker.link_socket import SocketLink
-from tests.support.engine import ANN, Engine, Hand, HandWorker, engine, soon
+from tests.support.engine import ANN, PATIENCE_S, QUICK, Engine, Hand, HandWorker, engine, soon
 from tests.support.served import LinkKind
 from tests.support.wiring import Visitor, served_link
 
@@ -189,6 +189,10 @@ def lies(truth: Truth) -> list[Append]:
     return made
 
 
+PATIENT = structs.replace(QUICK, link_grace_s=PATIENCE_S)
+"""A link that a lie broke comes back in time, however busy the machine is."""
+
+
 class Good:
     """A worker of another tenant, and a session it serves."""
 
@@ -205,7 +209,7 @@ class Good:
 @asynccontextmanager
 async def opened(path: Path | str) -> AsyncGenerator[tuple[Engine, Good]]:
     """A gateway on a file, with a worker for the other tenant: the rogue has come before, under its name."""
-    async with engine(path=path) as room:
+    async with engine(PATIENT, path=path) as room:
         worker = HandWorker()
         await soon(room.pool.connect(HandWorker(), ROGUE).greet(Greeting(worker="wrk_good", room=0)))
         link = room.pool.connect(worker, Permit("wkey_good", frozenset({"other"})))
