@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 from msgspec import structs
 
+from agio.bus.options import NatsOptions
 from agio.core.memory import MemoryFields, MemorySource
 from agio.core.passage import EmbeddingModel
 from agio.core.store.jobs import NewJob
@@ -278,11 +279,11 @@ async def embedded(home: Home, model: EmbeddingModel) -> None:
 
 
 async def test_what_has_no_word_in_common_is_found_by_meaning(
-    database: str | Path, link: LinkKind, caplog: pytest.LogCaptureFixture
+    database: str | Path, link: LinkKind, nats: NatsOptions | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     """C6: the worker's task makes vectors; a slow service costs a search 300 ms, once; another model starts anew."""
     model = EmbeddingModel("openai-chat", "embed-1")
-    async with open_home(database, link, embeddings=model) as home:
+    async with open_home(database, link, embeddings=model, nats=nats) as home:
         home.model.embedding = meaning
         agent = await home.create_agent()
         for content in ("Has a hound.", "Has a boat."):
@@ -300,7 +301,7 @@ async def test_what_has_no_word_in_common_is_found_by_meaning(
         assert await searched(home, agent, "boat") == ["Has a boat."]
         assert len(home.model.embedded) == asked
     other = EmbeddingModel("gemini", "embed-2", 2)
-    async with open_home(database, link, embeddings=other) as home:
+    async with open_home(database, link, embeddings=other, nats=nats) as home:
         home.model.embedding = meaning  # of another size than was asked for
         await home.gateway.store.arm_job(NewJob(kind=EMBEDDING, key=EMBEDDING))
         home.gateway.jobs.ring()
@@ -308,10 +309,12 @@ async def test_what_has_no_word_in_common_is_found_by_meaning(
         assert await searched(home, agent, "boat") == ["Has a boat."]
         home.model.embedding = lambda text: meaning(text)[:2]
         await embedded(home, other)
-    async with open_home(database, link, embeddings=other) as home:
+    async with open_home(database, link, embeddings=other, nats=nats) as home:
         home.model.embedding = lambda text: meaning(text)[:2]
         assert (await searched(home, agent, "canine"))[0] == "Has a hound."
-    async with open_home(database, link, embeddings=other) as home:  # its service has no vectors: it is away
+    async with open_home(
+        database, link, embeddings=other, nats=nats
+    ) as home:  # its service has no vectors: it is away
         assert await searched(home, agent, "boat") == ["Has a boat."]
 
 
