@@ -12,7 +12,7 @@ NOT_AUDITED = {
     ),
     "people's own sessions, profiles and drafts, and agents that a session was begun with": (
         "start_session update_session close_session put_profile write_draft delete_draft change_suggestion "
-        "start_inline_session change_inline_agent"
+        "start_inline_session change_inline_agent add_session_items pop_session_item clear_session_items"
     ),
     "part of a start, or of something that is audited": (
         "add_tenant add_user put_code_agents take_sign_in_link add_sign_in_flow take_sign_in_flow "
