@@ -34,6 +34,7 @@ from agio.gateway.auth.oidc import OidcProviders
 from agio.gateway.workers.link import WorkerLink
 from agio.gateway.workers.pool import Takeover
 from agio.gateway.workers.recall import Recall
+from agio.gateway.workers.shelf import Shelf
 from agio.protocol.events import (
     RunFinished,
     StepFinished,
@@ -165,8 +166,14 @@ class Engine:
     def __init__(self, store: Store, limits: ServerLimits, tools: Mapping[str, AnyTool]) -> None:
         self.store = store
         vault = Vault([b"k" * 32])
+        recall = Recall(store)
         resources = Resources(
-            store=store, egress=Egress(), vault=vault, oidc=OidcProviders(), recall=Recall(store)
+            store=store,
+            egress=Egress(),
+            vault=vault,
+            oidc=OidcProviders(),
+            recall=recall,
+            shelf=Shelf(store, recall),
         )
         config = AgentRunConfig(cancel_grace_s=0.01, prices=PRICES)
         plan = GatewayConfig(database=Path("agio.db"), limits=limits)

@@ -70,6 +70,8 @@ class AgentRunConfig(Struct, frozen=True, kw_only=True):
     compact_at_tokens: CountOrNone | None = None
     """The size of a prompt past which older messages are summarised; None: 80 % of `context_tokens`, 0: never."""
     max_rag_docs: CountOrNone = 8
+    max_document_tokens: CountOrNone = 8000
+    """The documents of an agent are in its prompt as a whole if they have no more tokens, else the best passages."""
     max_memories: CountOrNone = 20
     memory_update_async: bool = True
 
@@ -109,6 +111,7 @@ class AgentLimits(Struct, frozen=True, kw_only=True):
     max_history_messages: int | None = None
     compact_at_tokens: int | None = None
     max_tool_tokens: int | None = None
+    max_document_tokens: int | None = None
     max_memories: int | None = None
     memory_update_async: bool | None = None
 
@@ -125,6 +128,14 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     ag_ui_body_bytes: int = 16 * 1024 * 1024
     json_depth: int = 32
     file_bytes: int = 25 * 1024 * 1024
+    document_bytes: int = 50 * 1024 * 1024
+    """The size of a document."""
+    document_seconds: float = 300.0
+    """How long reading a document may take."""
+    document_memory_bytes: int = 1024 * 1024 * 1024
+    """How much memory the program that reads a document may use."""
+    document_unpacked_bytes: int = 512 * 1024 * 1024
+    """How much a zipped document may unpack to."""
     unused_files: int = 200
     """The number of a user's files that no message refers to."""
     unused_file_bytes: int = 500 * 1024 * 1024

@@ -260,6 +260,17 @@ AUDITED: dict[str, AuditRule] = {
     ),
     "memory.approve_all": AuditRule(target="session_id", notes=_approved),
     "memory.reject": AuditRule(target="suggestion_id"),
+    # Documents
+    "collection.create": AuditRule(target="result.id", facts={"own": "own"}),
+    "collection.update": AuditRule(target="collection_id"),
+    "collection.delete": AuditRule(target="collection_id"),
+    "document.add": AuditRule(
+        target="result.document.id",
+        facts={"collection": "result.document.collection_id", "source": "result.document.source"},
+    ),
+    "document.site": AuditRule(target="collection_id"),
+    "document.cancel": AuditRule(target="document_id"),
+    "document.delete": AuditRule(target="document_id"),
     "job.retry": AuditRule(target="job_id", facts={"kind": "result.kind"}),
 }
 

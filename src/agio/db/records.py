@@ -35,6 +35,7 @@ _AGENT_JSON: Mapping[str, Callable[[bytes], object]] = {
     "output_schema": msgspec.json.Decoder(dict[str, Json]).decode,
     "limits": msgspec.json.Decoder(AgentLimits).decode,
     "handoffs": msgspec.json.Decoder(list[Handoff]).decode,
+    "collections": _decode_names,
 }
 """The columns of an agent that are JSON."""
 
@@ -99,6 +100,7 @@ def agent_record(row: Sequence[object], tools: Iterable[AgentTool] = ()) -> Agen
         if values[name] is not None:
             values[name] = decode(cast(bytes, values[name]))
     values["handoffs"] = values["handoffs"] or []
+    values["collections"] = values["collections"] or []
     values["search_conversations"] = bool(values["search_conversations"])
     return AgentRecord(**cast("dict[str, Any]", values), tools=list(tools))
 

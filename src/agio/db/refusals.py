@@ -33,6 +33,18 @@ def memory_not_found(memory_id: str) -> UserError:
     return UserError("memory_not_found", f"There is no memory {shown}.", {"memory_id": shown})
 
 
+def collection_not_found(collection_id: str) -> UserError:
+    """The user may see no collection of this id."""
+    shown = collection_id[:_ID_CHARS]
+    return UserError("collection_not_found", f"There is no collection {shown}.", {"collection_id": shown})
+
+
+def document_not_found(document_id: str) -> UserError:
+    """The user may see no document of this id."""
+    shown = document_id[:_ID_CHARS]
+    return UserError("document_not_found", f"There is no document {shown}.", {"document_id": shown})
+
+
 def suggestion_not_found(suggestion_id: str) -> UserError:
     """The user has no suggestion of this id."""
     shown = suggestion_id[:_ID_CHARS]

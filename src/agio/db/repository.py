@@ -8,6 +8,7 @@ from pathlib import Path
 from types import CoroutineType
 from typing import Concatenate, ParamSpec, TypeVar
 
+from agio.core.document import Added, NewVersion
 from agio.core.file import FileQuota, FileRecord
 from agio.core.identity.principal import Principal
 from agio.core.identity.worker_key import WorkerKey
@@ -15,6 +16,8 @@ from agio.core.store.audit import ACTOR
 from agio.core.store.records import Accepted, ForkLimits, Limits, SessionRecord, Submission
 from agio.core.store.repository import Append
 from agio.db.audited import AUDITED, expire_session
+from agio.db.documents import begin_version, clean_index, remove_collection, remove_document
+from agio.db.documents import sweep as sweep_documents
 from agio.db.executor import Executor
 from agio.db.files import keep_file, sweep_unused
 from agio.db.forks import copy_session, find_forked, fork_key, give_up
@@ -30,6 +33,8 @@ from agio.db.plans.agents import (
     secrets,
     tools,
 )
+from agio.db.plans.documents import collections, documents, ingestion
+from agio.db.plans.documents import search as document_search
 from agio.db.plans.jobs import jobs, leases
 from agio.db.plans.memories import extraction, memories, passages, suggestions
 from agio.db.plans.people import accounts, audit, identities, identity, profiles, teams, workers
@@ -379,6 +384,68 @@ class Repository:
     put_passages = _write(passages.put_passages)
     passages_to_embed = _read(passages.passages_to_embed)
     put_vectors = _write(passages.put_vectors)
+
+    # Documents
+
+    create_collection = _write(collections.create_collection, audit="collection.create")
+    list_collections = _read(collections.list_collections)
+    get_collection = _read(collections.get_collection)
+    change_collection = _write(collections.change_collection, audit="collection.update")
+    _hide_collection = _write(collections.hide_collection, audit="collection.delete")
+    add_site = _write(documents.add_site, audit="document.site")
+    list_documents = _read(documents.list_documents)
+    get_document = _read(documents.get_document)
+    list_versions = _read(documents.list_versions)
+    read_document_bytes = _read(documents.read_document_bytes)
+    read_passages = _read(documents.read_passages)
+    outline = _read(documents.outline)
+    cancel_ingestion = _write(documents.cancel_ingestion, audit="document.cancel")
+    _hide_document = _write(documents.hide_document, audit="document.delete")
+    drop_version = _write(documents.drop_version)
+    find_documents = _read(document_search.find_documents)
+    library = _read(document_search.library)
+    whole_library = _read(document_search.whole_library)
+    library_documents = _read(document_search.library_documents)
+    number_passages = _write(document_search.number_passages)
+    passages_of_run = _read(document_search.passages_of_run)
+    version_to_ingest = _read(ingestion.version_to_ingest)
+    read_version_chunk = _read(ingestion.read_version_chunk)
+    put_version_bytes = _write(ingestion.put_version_bytes)
+    note_progress = _write(ingestion.note_progress)
+    put_document_passages = _write(ingestion.put_document_passages)
+    publish_version = _write(ingestion.publish_version)
+    end_ingestion = _write(ingestion.end_ingestion)
+    _finish_version = _write(documents.finish_version, audit="document.add")
+
+    async def add_document(
+        self, tenant: str, user: str, new: NewVersion, chunks: AsyncIterable[bytes], *, team: bool = False
+    ) -> Added:
+        """Add a version of a document; it is ingested when it is complete."""
+        begun = await begin_version(self.executor, tenant, user, new, team=team)
+        if begun.version_id is None:
+            return Added(await self.get_document(tenant, user, begun.document_id), is_new=False)
+        async with begun.written(chunks) as rest:
+            return await self._finish_version(tenant, user, begun.document_id, begun.version_id, *rest)
+
+    async def delete_document(self, tenant: str, user: str, document_id: str, *, team: bool = False) -> None:
+        """Hide a document, then remove it in short commits. A sweep ends what a crash leaves."""
+        await self._hide_document(tenant, user, document_id, team=team)
+        await remove_document(self.executor, tenant, document_id)
+
+    async def delete_collection(
+        self, tenant: str, user: str, collection_id: str, *, team: bool = False
+    ) -> None:
+        """Hide a collection, then remove it with its documents."""
+        await self._hide_collection(tenant, user, collection_id, team=team)
+        await remove_collection(self.executor, tenant, collection_id)
+
+    async def clean_index(self, tenant: str, document_id: str) -> None:
+        """Remove from the index the versions of a document that ended and are not published."""
+        await clean_index(self.executor, tenant, document_id)
+
+    async def sweep_documents(self, before: int, limit: int = 50) -> int:
+        """Remove what deletions and uploads that broke off before a time (ms) left; returns how many."""
+        return await sweep_documents(self.executor, before, limit)
 
     # Files
 

@@ -9,6 +9,7 @@ from agio.core.config import ServerLimits
 from agio.core.run.metrics import wall_ms
 from agio.core.store.store import Store
 from agio.core.tool import AnyTool
+from agio.documents.extractor import Extractor
 from agio.egress import Egress
 from agio.gateway.auth.authenticator import Authenticator
 from agio.gateway.auth.oidc import OidcProviders
@@ -30,6 +31,7 @@ from agio.gateway.tools.rack import ToolRack
 from agio.gateway.workers.dispatcher import Dispatcher
 from agio.gateway.workers.pool import Takeover, WorkerPool
 from agio.gateway.workers.recall import Recall
+from agio.gateway.workers.shelf import Shelf
 from agio.tools.mcp.oauth.connect import Connecting
 from agio.tools.mcp.oauth.grants import Grants
 from agio.tools.mcp.servers import McpServers
@@ -48,6 +50,10 @@ class Gateway:
     jobs: JobRunner
     memories: Recall
     """Searches what agents remember."""
+    shelf: Shelf
+    """Searches documents."""
+    extractor: Extractor
+    """Reads documents in subprocesses."""
     extraction: Extraction
     """Suggests memories of sessions that have ended."""
     endpoints: ModelEndpoints

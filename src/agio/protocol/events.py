@@ -321,6 +321,7 @@ COMPACTED = "agio.compacted"
 TOOL_PROGRESS = "agio.tool_progress"
 INPUT = "agio.input"
 HANDOFF = "agio.handoff"
+CITATIONS = "agio.citations"
 MEMORY_SUGGESTED = "agio.memory_suggested"
 
 AgentEvent: TypeAlias = (

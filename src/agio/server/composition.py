@@ -16,6 +16,8 @@ from agio.core.passage import EmbeddingModel
 from agio.core.store.store import Store
 from agio.core.tool import AnyTool
 from agio.db.postgres.lock import lock_database
+from agio.documents.block import ExtractLimits
+from agio.documents.extractor import Extractor
 from agio.drivers.registry import PROVIDERS
 from agio.egress import Egress
 from agio.gateway.app import create_app
@@ -30,6 +32,7 @@ from agio.gateway.intake.forks import Forks
 from agio.gateway.intake.intake import Intake
 from agio.gateway.jobs.embedding import Embedding
 from agio.gateway.jobs.extraction import Extraction
+from agio.gateway.jobs.ingestion import IngestionJobs
 from agio.gateway.jobs.runner import JobRunner
 from agio.gateway.jobs.sweeps import Sweeps
 from agio.gateway.stream.connections import Connections
@@ -43,6 +46,7 @@ from agio.gateway.workers.dispatcher import Dispatcher
 from agio.gateway.workers.embedder import Embedder
 from agio.gateway.workers.pool import WorkerPool
 from agio.gateway.workers.recall import Recall
+from agio.gateway.workers.shelf import Shelf
 from agio.gateway.workers.tool_backend import ToolBackend
 from agio.server.descriptors import raise_descriptor_limit
 from agio.server.first_start import make_first
@@ -107,6 +111,7 @@ class Resources(Struct, frozen=True, kw_only=True):
     vault: Vault | None
     oidc: OidcProviders
     recall: Recall
+    shelf: Shelf
 
 
 @asynccontextmanager
@@ -122,8 +127,11 @@ async def opened_gateway(plan: GatewayConfig) -> AsyncGenerator[Gateway]:
         await check_secrets(store, vault)
         egress = Egress(plan.egress_allow)
         oidc = await open_oidc(store, plan.oidc, plan.public_url, plan.egress_allow)
-        resources = Resources(store=store, egress=egress, vault=vault, oidc=oidc, recall=Recall(store))
-        tools = built_in_tools(store, egress, resources.recall)
+        recall = Recall(store)
+        resources = Resources(
+            store=store, egress=egress, vault=vault, oidc=oidc, recall=recall, shelf=Shelf(store, recall)
+        )
+        tools = built_in_tools(store, egress, recall, resources.shelf)
         gateway = make_gateway(plan, resources, tools)
         try:
             yield gateway
@@ -166,7 +174,20 @@ def make_gateway(
     embedder = None if plan.embeddings is None else Embedder(pool, endpoints, plan.embeddings)
     recall.embedder = embedder
     embedding = Embedding(store, embedder, limits)
-    kinds = {**Sweeps(store, hub, dispatcher, limits).kinds, **extraction.kinds, **embedding.kinds}
+    extractor = Extractor(
+        ExtractLimits(
+            seconds=limits.document_seconds,
+            memory_bytes=limits.document_memory_bytes,
+            unpacked_bytes=limits.document_unpacked_bytes,
+        )
+    )
+    ingestion = IngestionJobs(store, extractor, egress, limits)
+    kinds = {
+        **Sweeps(store, hub, dispatcher, limits).kinds,
+        **extraction.kinds,
+        **embedding.kinds,
+        **ingestion.kinds,
+    }
     jobs = JobRunner(store, kinds, limits)
     pool.on_settled = jobs.ring
     return Gateway(
@@ -177,6 +198,8 @@ def make_gateway(
         dispatcher=dispatcher,
         jobs=jobs,
         memories=recall,
+        shelf=resources.shelf,
+        extractor=extractor,
         extraction=extraction,
         endpoints=endpoints,
         rack=rack,

@@ -62,7 +62,7 @@ async def open_run(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> R
 
 
 def _runner(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> AgentRunner:
-    own = _member(JobAgent(job.agent, job.tools, job.memories), job, outbox, parts)
+    own = _member(JobAgent(job.agent, job.tools, job.memories, job.documents), job, outbox, parts)
     team: dict[str, Member] = {}
     for each in job.team:
         try:
@@ -97,8 +97,8 @@ def _member(given: JobAgent, job: Job, outbox: Outbox, parts: Parts) -> Member:
     tools = _tools(given, {} if code is None else {tool.name: tool for tool in code.tools}, parts)
     if asked is not None and asked.tools is not UNSET:
         tools += offered_tools(asked.tools)
-    if job.context or given.memories:
-        source = RememberedContext(source, job.context, given.memories)
+    if job.context or given.memories or given.documents:
+        source = RememberedContext(source, job.context, given.memories, given.documents)
     if asked is not None and asked.context is not UNSET:
         source = PageContext(source, asked.context)
     elsewhere = [offer.name for offer in given.tools if offer.place == "gateway"]

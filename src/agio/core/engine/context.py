@@ -12,6 +12,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from agio.core.config import AgentRunConfig
+from agio.core.document import Citation, DocumentPassage, citation_of
 from agio.core.engine.attachments import Attachments, ReadFile
 from agio.core.engine.history import Unit, conversation, drop_oldest, group, size_of
 from agio.core.engine.untrusted import Delimiter
@@ -25,6 +26,12 @@ from agio.protocol.messages import ContextEntry, Message, UserMessage
 _log = logging.getLogger("agio.context")
 
 
+_CITE = (
+    "A passage of a document begins with its number in brackets, such as [3]. After each statement that relies on a "
+    "passage write its number: [3], or [3][5] for two. Write no other numbers in brackets."
+)
+
+
 class Snippet(Struct, frozen=True):
     """A piece of untrusted text and its label."""
 
@@ -32,6 +39,8 @@ class Snippet(Struct, frozen=True):
     text: str
     id: str = ""
     """The id of the memory or document that it is from, if any."""
+    citation: Citation | None = None
+    """What an answer cites by the number in brackets with which the text begins."""
 
 
 class ContextSource(Protocol):
@@ -88,17 +97,19 @@ class PageContext:
 
 
 class RememberedContext:
-    """Wraps a source and puts what is remembered of the user before the memories that match the query."""
+    """Wraps a source and puts what the gateway chose for the run before what the source returns."""
 
     def __init__(
         self,
         inner: ContextSource,
         entries: Sequence[ContextEntry] = (),
         memories: Sequence[Recollection] = (),
+        documents: Sequence[DocumentPassage] = (),
     ) -> None:
         self._inner = inner
         self._entries = entries
         self._memories = memories
+        self._documents = documents
 
     async def page_context(self) -> Sequence[Snippet]:
         """Delegate to the wrapped source."""
@@ -111,8 +122,12 @@ class RememberedContext:
         return [*own, *await self._inner.memories(query, limit)]
 
     async def documents(self, query: str, limit: int) -> Sequence[Snippet]:
-        """Delegate to the wrapped source."""
-        return await self._inner.documents(query, limit)
+        """Return the fixed passages, then the wrapped source's."""
+        own = [
+            Snippet(each.label, f"[{each.number}] {each.text}", each.id, citation_of(each))
+            for each in self._documents
+        ]
+        return [*own, *await self._inner.documents(query, limit)]
 
 
 class Prompt(Struct, frozen=True):
@@ -152,6 +167,8 @@ class ContextBuilder:
         self._attachments = None if files is None else Attachments(files, agent.config, self._delimiter)
         self._source = source
         self._blocks: list[_Block] = []
+        self.citations: dict[int, Citation] = {}
+        """What an answer may cite by its number."""
         self._told: set[str] = set()
         self._system = "\n\n".join(
             part
@@ -178,7 +195,10 @@ class ContextBuilder:
         missing: list[str] = []
         for kind, fetch, limit in wanted:
             try:
-                found.append((kind, (await fetch())[:limit]))
+                given = await fetch()
+                chosen = [snippet for snippet in given if snippet.citation is not None]
+                others = [snippet for snippet in given if snippet.citation is None]
+                found.append((kind, [*chosen, *others[:limit]]))
             except Exception:  # the source is user code or a remote service and may raise anything
                 _log.exception("the %s of a run could not be fetched", kind)
                 missing.append(kind)
@@ -187,6 +207,12 @@ class ContextBuilder:
             for kind, snippets in found
             for snippet in snippets
         ]
+        self.citations = {
+            snippet.citation.number: snippet.citation
+            for _, snippets in found
+            for snippet in snippets
+            if snippet.citation is not None
+        }
         return missing
 
     async def fetch(self, lane: Lane) -> None:
@@ -203,7 +229,8 @@ class ContextBuilder:
         Raises UserError `prompt_too_large` when the smallest prompt exceeds `context_tokens`.
         """
         context = self._config.context_tokens
-        fixed = estimate_tokens(self._system) + reserved
+        system = f"{self._system}\n\n{_CITE}" if self.citations else self._system
+        fixed = estimate_tokens(system) + reserved
         budget = (context if left is None else min(context, left)) - fixed
         history_budget = budget if left is None else min(budget, left // 2 - fixed)
         said, start = conversation(lane)
@@ -257,7 +284,7 @@ class ContextBuilder:
             kept_to = f"half of the {left} tokens that the run may still use"
         notices = self._notices(dropped, cut, lost, kept_to)
         ids = [block.id for block in blocks if block.id]
-        return Prompt(self._system, messages, tokens, notices, ids, overfull)
+        return Prompt(system, messages, tokens, notices, ids, overfull)
 
     def older(self, lane: Lane, reserved: int) -> "Older | None":
         """Return the part of the conversation that a summary should replace: all that half the room does not hold.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from msgspec import structs
 
+from agio.core.engine.citations import cite
 from agio.core.engine.compaction import compact
 from agio.core.engine.context import Prompt
 from agio.core.engine.finder import size_of
@@ -85,6 +86,7 @@ async def take_turn(state: "LoopState") -> None:
             )
             state.partial_usage = Usage()
             await asyncio.sleep(delay_s)
+    cite(state)
     journal = state.journal
     journal.record(
         TurnRecord(

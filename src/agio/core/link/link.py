@@ -10,6 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from agio.core.config import Price
+from agio.core.document import DocumentPassage
 from agio.core.file import FilePiece
 from agio.core.http_tool import HttpTool
 from agio.core.log_level import PLAIN
@@ -83,6 +84,8 @@ class JobAgent(Struct, frozen=True):
     tools: list[ToolOffer]
     memories: list[Recollection] = field(default_factory=list[Recollection])
     """What it remembers that fits the run's message, best first."""
+    documents: list[DocumentPassage] = field(default_factory=list[DocumentPassage])
+    """The passages of its documents that it begins with."""
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -100,6 +103,8 @@ class Job(Struct, frozen=True, kw_only=True):
     team: list[JobAgent] = field(default_factory=list[JobAgent])
     memories: list[Recollection] = field(default_factory=list[Recollection])
     """What the run's agent remembers that fits the message, best first."""
+    documents: list[DocumentPassage] = field(default_factory=list[DocumentPassage])
+    """The passages of its documents that the run's agent begins with."""
     suggested: list[str] = field(default_factory=list[str])
     """The ids of memories that were suggested in the session and not announced yet."""
 

@@ -15,6 +15,7 @@ from agio.core.run.lane import CallDraft, Lane
 from agio.core.run.metrics import usage_by_model
 from agio.core.store.repository import RunLog, RunStatus, TurnRecord
 from agio.protocol.events import (
+    CITATIONS,
     COMPACTED,
     ERROR,
     HANDOFF,
@@ -329,6 +330,10 @@ class Fold(Lane):
             )
             lane.note(event, f"{self.run_id}_n{self.seq}")
             lane.hand_over(handoff.agent, handoff.filter, str(value.get("call", "")))
+            return
+        if event.name == CITATIONS:
+            if lane.draft is not None and isinstance(cited := value.get("citations"), list):
+                lane.draft.citations = cited
             return
         if event.name not in (ERROR, NOTICE, COMPACTED):
             return

@@ -78,6 +78,8 @@ class TurnDraft(Struct):
     calls: dict[str, CallDraft] = field(default_factory=dict[str, CallDraft])
     notes: list[tuple[bool, ActivityMessage]] = field(default_factory=list[tuple[bool, ActivityMessage]])
     """Notes of the turn, each with a flag: whether the assistant message had begun before it."""
+    citations: list[Json] = field(default_factory=list[Json])
+    """What the `[n]` of its text stand for."""
 
     def open_calls(self) -> list[str]:
         """Return the ids of calls that have started and not ended."""
@@ -267,6 +269,8 @@ class Lane:
         message = AssistantMessage(id=draft.message_id)
         if draft.text:
             message.content = self.text
+        if draft.citations:
+            message.metadata = {"citations": draft.citations}
         if draft.calls:
             message.tool_calls = [
                 ToolCall(

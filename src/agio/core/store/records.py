@@ -89,6 +89,8 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     memory: MemoryPolicy = "suggest"
     search_conversations: bool = False
     """Whether it can search the user's other conversations with agents."""
+    collections: list[str] = field(default_factory=list[str])
+    """The ids of the collections whose documents it knows."""
 
 
 def definition_of(agent: AgentDefinition) -> dict[str, Any]:

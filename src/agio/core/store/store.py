@@ -7,6 +7,7 @@ of its credential first and sees only that tenant's records. An id of another te
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from agio.core.document import DocumentStore
 from agio.core.draft import DraftStore
 from agio.core.file import FileStore
 from agio.core.http_tool import ToolStore
@@ -61,6 +62,7 @@ class Store(
     InlineStore,
     MemoryStore,
     PassageStore,
+    DocumentStore,
     AuditStore,
     JobStore,
     Protocol,

@@ -12,6 +12,7 @@ from agio.gateway.doors.realtime import realtime
 from agio.gateway.doors.sse import session_stream
 from agio.gateway.gateway import Gateway
 from agio.gateway.http.asgi import Application
+from agio.gateway.routes.documents.documents import document_door
 from agio.gateway.routes.sessions.files import file_door
 
 
@@ -34,6 +35,7 @@ DOORS: Sequence[Door] = [
     Door("POST", "/api/agents/{agent_id}/ag-ui", run_agent),
     Door("POST", "/api/agent-sessions/{session_id}/message", message_door),
     Door("POST", "/api/files", file_door),
+    Door("POST", "/api/collections/{collection_id}/files", document_door),
     Door("POST", "/mcp", mcp_server),
     Door("WEBSOCKET", "/link", link_socket, any_host=True),
     Door("POST", "/link/heartbeat", link_socket, any_host=True),

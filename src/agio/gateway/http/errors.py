@@ -47,6 +47,8 @@ _STATUS = {
     "method_not_allowed": 405,
     "account_exists": 409,
     "memory_exists": 409,
+    "collection_exists": 409,
+    "too_many_documents": 409,
     "suggestion_closed": 409,
     "agent_exists": 409,
     "already_member": 409,

@@ -8,7 +8,7 @@ import hashlib
 import tempfile
 from collections.abc import AsyncIterator, Iterable
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from agio.core.file import CHUNK_BYTES
 from agio.errors import UserError
@@ -21,6 +21,13 @@ _IDLE_S = 60.0
 _FORM_BYTES = 16 * 1024
 """The most bytes of a form besides its file."""
 _FIELD_BYTES = 1024
+
+
+class FormFields(NamedTuple):
+    """What a form says beside its file; None: nothing."""
+
+    session_id: str | None = None
+    file_name: str | None = None
 
 
 class Spool:
@@ -58,6 +65,11 @@ class Spool:
         """The SHA-256 of the file."""
         return self._hash.digest()
 
+    @property
+    def head(self) -> bytes:
+        """The first bytes of the file."""
+        return self._head
+
     def media_type(self) -> MediaType:
         """Return the media type, from the content."""
         return media_type_of(self._head, is_text=self._text.result())
@@ -71,8 +83,8 @@ class Spool:
 
 async def receive_file(
     receive: Receive, headers: Iterable[tuple[bytes, bytes]], spool: Spool, limit_bytes: int
-) -> str | None:
-    """Spool a body: a form with a part `file`, or the file itself. Returns the form's `session_id`.
+) -> FormFields:
+    """Spool a body: a form with a part `file`, or the file itself. Returns what the form says of it.
 
     Raises UserError `file_too_large`, `empty_file`, `invalid_body`, ClientGone.
     """
@@ -88,7 +100,7 @@ async def receive_file(
         form.finish()
     if not spool.size:
         raise UserError("empty_file", "The file is empty.")
-    return None if form is None else form.session_id
+    return FormFields() if form is None else FormFields(form.session_id, form.file_name)
 
 
 async def _body(receive: Receive) -> AsyncIterator[bytes]:
@@ -123,6 +135,7 @@ class _Form:
         from python_multipart.multipart import MultipartParser
 
         self.session_id: str | None = None
+        self.file_name: str | None = None
         self._spool = spool
         self._seen: set[str] = set()
         self._name = ""
@@ -181,7 +194,10 @@ class _Form:
 
         (name, value), self._header = self._header, (b"", b"")
         if name.lower() == b"content-disposition":
-            self._name = parse_options_header(value)[1].get(b"name", b"").decode("utf-8", "replace")
+            options = parse_options_header(value)[1]
+            self._name = options.get(b"name", b"").decode("utf-8", "replace")
+            if self._name == "file" and b"filename" in options:
+                self.file_name = options[b"filename"].decode("utf-8", "replace")
 
     def _headers_end(self) -> None:
         if self._name not in ("file", "session_id") or self._name in self._seen:

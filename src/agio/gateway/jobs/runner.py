@@ -8,6 +8,7 @@ import asyncio
 import logging
 import math
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Struct
@@ -32,6 +33,8 @@ class JobKind(Struct, frozen=True, kw_only=True):
     """The interval of a recurring job of the server, which the runner adds itself."""
     attempts: int | None = 8
     """A job is dead after so many failures or lost claims; None: it is retried forever."""
+    at_once: int | None = None
+    """The most jobs of the kind that run concurrently here; None: as many as of all kinds."""
     backoff_s: float = 1.0
     """The pause before the first retry; it doubles with each attempt."""
     max_backoff_s: float = 3600.0
@@ -97,8 +100,8 @@ class JobRunner:
 
     async def _claim_due(self) -> float:
         """Claim what is due while there is room. Return how long to sleep."""
-        names = sorted(self._kinds)
         while len(self._running) < self._limits.jobs_at_once:
+            names = self._free_kinds()
             due_ms = await self._store.next_job(names)
             if due_ms is None or due_ms > 0:
                 sleep_s = self._limits.sweep_s if due_ms is None else due_ms / 1000
@@ -106,10 +109,19 @@ class JobRunner:
             job = await self._store.claim_job(names, self._lease_ms)
             if job is None:
                 return self._limits.tick_s  # another gateway is changing it
-            task = asyncio.create_task(self._perform(job), name=f"agio job {job.kind}")
+            task = asyncio.create_task(self._perform(job), name=_task_name(job.kind))
             self._running.add(task)
             task.add_done_callback(self._done)
         return self._limits.sweep_s
+
+    def _free_kinds(self) -> list[str]:
+        """The kinds of which another job may run."""
+        running = Counter(task.get_name() for task in self._running)
+        return [
+            name
+            for name, kind in sorted(self._kinds.items())
+            if kind.at_once is None or running[_task_name(name)] < kind.at_once
+        ]
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
@@ -176,3 +188,7 @@ class JobRunner:
         patience_ms = int(limits.unknown_job_s * 1000)
         for job_id, kind in await self._store.bury_unknown_jobs(sorted(self._kinds), patience_ms, job=again):
             _log.warning("job %s is dead: no gateway knows its kind %s", job_id, kind)
+
+
+def _task_name(kind: str) -> str:
+    return f"agio job {kind}"

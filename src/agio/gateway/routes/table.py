@@ -6,6 +6,8 @@ from agio.gateway.http.route import Route
 from agio.gateway.routes import jobs, protected_resource, system
 from agio.gateway.routes.agents import agents, assignments
 from agio.gateway.routes.agents import views as agent_views
+from agio.gateway.routes.documents import collections, documents
+from agio.gateway.routes.documents import views as document_views
 from agio.gateway.routes.mcp import connections as mcp_connections
 from agio.gateway.routes.mcp import servers as mcp_servers
 from agio.gateway.routes.mcp import tools as mcp_tools
@@ -70,11 +72,12 @@ ROUTES: Sequence[Route] = [
 
     Route("GET", "/api/agents", agents.list_agents, 200, agent_views.Agents, "invalid_cursor"),
     Route("POST", "/api/agents", agents.create_agent, 201, agent_views.AgentView,
-          "agent_exists invalid_handoff unknown_provider unknown_tool invalid_schema", needs="build"),
+          "agent_exists invalid_handoff unknown_provider unknown_tool invalid_schema collection_not_found",
+          needs="build"),
     Route("GET", "/api/agents/{agent_id}", agents.get_agent, 200, agent_views.AgentView, "agent_not_found"),
     Route("PUT", "/api/agents/{agent_id}", agents.replace_agent, 200, agent_views.AgentView,
           "agent_not_found agent_exists invalid_handoff agent_read_only changed_elsewhere unknown_provider "
-          "unknown_tool invalid_schema", needs="build"),
+          "unknown_tool invalid_schema collection_not_found", needs="build"),
     Route("DELETE", "/api/agents/{agent_id}", agents.delete_agent, 204, None,
           "agent_not_found agent_read_only", needs="build"),
 
@@ -268,6 +271,40 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/me/memories", memories.list_my_memories, 200, memory_views.Memories, "invalid_cursor"),
     Route("GET", "/api/me/memories/export", memories.export_my_memories, 200, memory_views.MemoryExport),
     Route("DELETE", "/api/me/memories", memories.forget_me, 200, memory_views.Forgotten),
+    Route("GET", "/api/collections", collections.list_collections, 200, document_views.Collections, "invalid_cursor"),
+    Route("POST", "/api/collections", collections.create_collection, 201, document_views.CollectionView,
+          "collection_exists forbidden"),
+    Route("GET", "/api/collections/{collection_id}", collections.get_collection, 200, document_views.CollectionView,
+          "collection_not_found"),
+    Route("PATCH", "/api/collections/{collection_id}", collections.change_collection, 200,
+          document_views.CollectionView, "collection_not_found collection_exists forbidden"),
+    Route("DELETE", "/api/collections/{collection_id}", collections.delete_collection, 204, None,
+          "collection_not_found forbidden"),
+    Route("POST", "/api/collections/{collection_id}/files", documents.upload_document, 202,
+          document_views.AddedDocument, "collection_not_found file_too_large empty_file invalid_body invalid_name "
+          "too_many_documents rate_limited forbidden", takes=documents.UPLOAD_BODY),
+    Route("GET", "/api/documents", documents.list_documents, 200, document_views.Documents,
+          "collection_not_found invalid_cursor"),
+    Route("POST", "/api/documents", documents.add_document, 202, document_views.AddedDocument,
+          "collection_not_found egress_refused invalid_name too_many_documents forbidden"),
+    Route("POST", "/api/documents/sitemap", documents.add_sitemap, 202, document_views.AddedSite,
+          "collection_not_found egress_refused forbidden"),
+    Route("GET", "/api/documents/search", documents.search_documents, 200, document_views.Passages,
+          "collection_not_found agent_not_found rate_limited"),
+    Route("GET", "/api/documents/{document_id}", documents.get_document, 200, document_views.DocumentView,
+          "document_not_found"),
+    Route("DELETE", "/api/documents/{document_id}", documents.delete_document, 204, None,
+          "document_not_found forbidden"),
+    Route("POST", "/api/documents/{document_id}/cancel", documents.cancel_document, 200, document_views.DocumentView,
+          "document_not_found forbidden"),
+    Route("GET", "/api/documents/{document_id}/versions", documents.list_versions, 200, document_views.Versions,
+          "document_not_found"),
+    Route("GET", "/api/documents/{document_id}/passages", documents.read_document, 200, document_views.Passages,
+          "document_not_found version_not_found"),
+    Route("GET", "/api/documents/{document_id}/outline", documents.outline_document, 200, document_views.Outline,
+          "document_not_found version_not_found"),
+    Route("GET", "/api/documents/{document_id}/content", documents.download_document, 200, "*/*",
+          "document_not_found version_not_found"),
     Route("GET", "/api/profile", profile.get_profile, 200, profile.ProfileView),
     Route("PATCH", "/api/profile", profile.change_profile, 200, profile.ProfileView, "invalid_profile"),
 

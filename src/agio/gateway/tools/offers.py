@@ -13,6 +13,7 @@ from agio.core.provider import ModelEndpoint
 from agio.core.store.records import AgentRecord, definition_of
 from agio.core.tool import AnyTool
 from agio.protocol.messages import ContextEntry
+from agio.tools.documents import DOCUMENT_TOOLS
 from agio.tools.memory import SEARCH_CONVERSATIONS
 from agio.tools.profile import PROFILE_TOOLS
 
@@ -65,6 +66,8 @@ def tools_of(
         offers[name] = offer if same else structs.replace(offer, approval=approval, timeout_s=timeout_s)
     if agent.search_conversations and SEARCH_CONVERSATIONS in built_in:
         offers[SEARCH_CONVERSATIONS] = built_in[SEARCH_CONVERSATIONS]
+    if agent.collections:
+        offers |= {name: built_in[name] for name in DOCUMENT_TOOLS if name in built_in}
     return offers
 
 

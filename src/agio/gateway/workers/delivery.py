@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct, structs
 
 from agio.core.config import Price
+from agio.core.document import DocumentPassage
 from agio.core.link.link import Claim, Job, JobAgent, Worker
 from agio.core.log_level import INPUTS
 from agio.core.passage import Recollection
@@ -19,6 +20,7 @@ from agio.gateway.tools.offers import knows_profile, offer_agent, offer_profile
 from agio.gateway.workers.connected_worker import ClaimedRun
 from agio.gateway.workers.pool import WorkerPool
 from agio.gateway.workers.recall import Recall
+from agio.gateway.workers.shelf import Shelf, knows_documents
 from agio.protocol.messages import ContextEntry, UserMessage, text_of
 from agio.telemetry.context import about
 
@@ -35,6 +37,7 @@ class Known(Struct, frozen=True):
     context: list[ContextEntry] = []
     memories: list[list[Recollection]] = []
     suggested: list[str] = []
+    documents: list[list[DocumentPassage]] = []
 
 
 class Delivery:
@@ -48,6 +51,7 @@ class Delivery:
         retry_s: float,
         prices: Mapping[str, Price],
         recall: Recall,
+        shelf: Shelf,
         *,
         on_hopeless: Callable[[ClaimedRun, AgioError], None],
     ) -> None:
@@ -57,6 +61,7 @@ class Delivery:
         self._retry_s = retry_s
         self._prices = prices
         self._recall = recall
+        self._shelf = shelf
         self._on_hopeless = on_hopeless
 
     async def prepare(self, run: ClaimedRun, token: str, started: bytes) -> None:
@@ -72,11 +77,14 @@ class Delivery:
                 context: list[ContextEntry] = []
                 if knows_profile(run.tools):
                     context = offer_profile(await store.get_profile(info.tenant, info.user))
-                text = _asked(log) if not self._recall.is_idle(run.agent, info.user) else ""
+                reads = knows_documents(run.agent)
+                text = _asked(log) if reads or not self._recall.is_idle(run.agent, info.user) else ""
                 agents = (run.agent, *(each.agent for each in run.team.values()))
                 memories = [await self._recall.for_run(each, info, text) for each in agents] if text else []
                 suggested = await self._recall.suggested(run.agent, info) if started else []
-                self.deliver(run, token, log, history, found, Known(context, memories, suggested))
+                documents = await self._documents(run, text, agents, again=not started) if reads else []
+                known = Known(context, memories, suggested, documents)
+                self.deliver(run, token, log, history, found, known)
                 if run.info.log_level >= INPUTS:
                     await self._pool.give_inputs(info.run_id)
                 return
@@ -90,6 +98,16 @@ class Delivery:
                     "run %s could not be prepared and is retried: %s", info.run_id, error, extra=about(info)
                 )
                 await asyncio.sleep(self._retry_s)
+
+    async def _documents(
+        self, run: ClaimedRun, text: str, agents: Sequence[AgentRecord], *, again: bool
+    ) -> list[list[DocumentPassage]]:
+        """Return the passages that each agent begins with; a run that is claimed again keeps its agent's."""
+        found: list[list[DocumentPassage]] = []
+        for agent in agents:
+            kept = await self._store.passages_of_run(run.info.run_id) if again and agent is run.agent else []
+            found.append(kept or await self._shelf.for_run(agent, run.info, text))
+        return found
 
     def deliver(
         self,
@@ -114,6 +132,7 @@ class Delivery:
             return
         known = known or Known()
         memories = known.memories or [[] for _ in found]
+        documents = known.documents or [[] for _ in found]
         job = Job(
             claim=Claim(info.run_id, info.epoch, token),
             agent=offer_agent(run.agent, endpoint, self._prices),
@@ -121,8 +140,9 @@ class Delivery:
             log=_for_worker(log),
             history=[_for_worker(earlier) for earlier in history],
             context=known.context,
-            team=self._team(run, found[1:], memories[1:]),
+            team=self._team(run, found[1:], memories[1:], documents[1:]),
             memories=memories[0],
+            documents=documents[0],
             suggested=known.suggested,
         )
         if connection is None or not _start(connection, job):
@@ -133,11 +153,16 @@ class Delivery:
             connection.cancel(info.run_id, info.epoch)
 
     def _team(
-        self, run: ClaimedRun, found: Sequence[Found], memories: Sequence[list[Recollection]]
+        self,
+        run: ClaimedRun,
+        found: Sequence[Found],
+        memories: Sequence[list[Recollection]],
+        documents: Sequence[list[DocumentPassage]],
     ) -> list[JobAgent]:
         """Describe the other agents of a run. One whose provider cannot be opened is left out."""
         team: list[JobAgent] = []
-        for each, end, remembered in zip(run.team.values(), found, memories, strict=True):
+        each_of = zip(run.team.values(), found, memories, documents, strict=True)
+        for each, end, remembered, passages in each_of:
             agent, tools = each.agent, each.tools
             try:
                 endpoint = self._endpoints.open(end)
@@ -145,7 +170,9 @@ class Delivery:
                 _log.warning("run %s goes without its agent %s: %s", run.info.run_id, agent.name, error)
                 continue
             team.append(
-                JobAgent(offer_agent(agent, endpoint, self._prices), list(tools.values()), remembered)
+                JobAgent(
+                    offer_agent(agent, endpoint, self._prices), list(tools.values()), remembered, passages
+                )
             )
         return team
 

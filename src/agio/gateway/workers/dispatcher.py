@@ -25,6 +25,7 @@ from agio.gateway.workers.ender import Ender
 from agio.gateway.workers.pool import WorkerPool
 from agio.gateway.workers.recall import Recall, asked_to_remember
 from agio.gateway.workers.recorder import GONE
+from agio.gateway.workers.shelf import Shelf, knows_documents
 from agio.telemetry.context import about
 
 _log = logging.getLogger("agio.gateway")
@@ -62,7 +63,14 @@ class Dispatcher:
         self._counters = counters
         self._ender = Ender(store, hub, counters, prices, int(limits.memory_idle_s * 1000))
         self._delivery = Delivery(
-            store, pool, endpoints, limits.tick_s, prices, recall, on_hopeless=self._end_hopeless
+            store,
+            pool,
+            endpoints,
+            limits.tick_s,
+            prices,
+            recall,
+            Shelf(store, recall),
+            on_hopeless=self._end_hopeless,
         )
         self._recall = recall
         self._waiting = True
@@ -139,6 +147,7 @@ class Dispatcher:
         found = [end for each in agents if (end := self._endpoints.at_hand(each)) is not None]
         at_once = claimed.started and not info.first_pos and not knows_profile(run.tools)
         at_once = at_once and self._recall.is_idle(claimed.agent, info.user)
+        at_once = at_once and not knows_documents(claimed.agent)
         if at_once and len(found) == len(agents):
             self._delivery.deliver(run, slot.token, RunLog(info, claimed.started), [], found)
         else:

@@ -302,3 +302,6 @@ order by vector_distance(e.vector, :vector::real[]), p.number desc limit :limit;
 insert into embeddings (number, model, size, vector)
 select p.number, :model, :size, :vector::real[] from passages p where p.number = :number
 on conflict (number) do update set model = excluded.model, size = excluded.size, vector = excluded.vector;
+
+-- part: these_ids
+    (select unnest(:ids::text[]))

@@ -7,6 +7,7 @@ where tenant_id = :tenant and user_id = :user_id and agent_id = :agent_id and al
 -- name: forget_inline_agent
 -- Clears the row instead of deleting it: a check for references would read all runs.
 update agents set name = '', system_prompt = '', description = '', goal = null, output_schema = null, handoffs = null,
+    collections = null,
     deleted_at = :now, {next_version}
 where id = :agent_id and tenant_id = :tenant and source = 'inline' returning id;
 

@@ -259,3 +259,6 @@ order by case when e.size = :size then vec_distance_cosine(e.vector, vec_f32(:ve
 insert into embeddings (number, model, size, vector)
 select p.number, :model, :size, vec_f32(:vector) from passages p where p.number = :number
 on conflict (number) do update set model = excluded.model, size = excluded.size, vector = excluded.vector;
+
+-- part: these_ids
+    (select value from json_each(:ids))

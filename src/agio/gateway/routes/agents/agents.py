@@ -61,12 +61,16 @@ async def delete_agent(call: Call, agent_id: Id) -> Response:
 
 
 async def check_agent(call: Call, body: AgentBody, before: AgentRecord | None = None) -> None:
-    """Refuse an agent that could not run. Raises UserError `unknown_provider`, `unknown_tool`, `invalid_schema`."""
+    """Refuse an agent that could not run. Raises UserError as below, and
+    `unknown_provider`, `invalid_schema`, `collection_not_found`.
+    """
     gateway, tenant = call.gateway, call.who.tenant
     if body.output_schema is not None:
         await call.compile_schema(check_output_schema, body.output_schema)
     await check_provider(gateway, tenant, body.model_provider)
     await check_tools(call, body.tools, before)
+    for collection_id in set(body.collections) - set([] if before is None else before.collections):
+        await gateway.store.get_collection(tenant, call.who.user, collection_id)
 
 
 async def check_tools(call: Call, given: Sequence[ToolBody], before: AgentRecord | None) -> None:

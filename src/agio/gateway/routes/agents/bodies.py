@@ -8,7 +8,7 @@ from agio.core.config import AgentLimits
 from agio.core.handoff import Handoff, HandoffFilter, HandoffMode
 from agio.core.store.records import AgentFields, AgentStatus, AgentTool, ApprovalPolicy, MemoryPolicy
 from agio.core.store.repository import Approval
-from agio.gateway.routes.body import AS_WHOLE, NOT_BLANK, Body, Name
+from agio.gateway.routes.body import AS_WHOLE, NOT_BLANK, Body, Identifier, Name
 
 MAX_STEPS = 1000
 MAX_RUN_S = 24 * 3600
@@ -18,6 +18,7 @@ MAX_HISTORY = 1000
 TOOL_NAME_CHARS = 64
 MAX_HANDOFFS = 16
 MAX_MEMORIES = 200
+MAX_COLLECTIONS = 50
 
 
 def _not_blank(text: str) -> str:
@@ -82,6 +83,8 @@ class LimitsBody(Body):
     max_tool_tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS), AS_WHOLE] | None = None
     """Past so many tokens of tool declarations the model searches MCP tools with `find_tools`."""
 
+    max_document_tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS), AS_WHOLE] | None = None
+    """Documents of at most so many tokens are in the prompt as a whole; 0: none, only the tools read them."""
     max_memories: Annotated[int, Field(ge=0, le=MAX_MEMORIES), AS_WHOLE] | None = None
     """How many memories a run begins with."""
     memory_update_async: bool | None = None
@@ -110,6 +113,8 @@ class AgentBody(Body):
     """Whether it remembers what people say: `off`, what they approve (`suggest`), or by itself (`automatic`)."""
     search_conversations: bool = False
     """Whether it can search its user's other conversations."""
+    collections: Annotated[list[Identifier], Field(default=[], max_length=MAX_COLLECTIONS)]
+    """The ids of the collections whose documents it knows."""
     output_schema: dict[str, object] | None = None
     """What the final answer must be, as a JSON schema of at most 64 KiB; null: text."""
     limits: LimitsBody | None = None

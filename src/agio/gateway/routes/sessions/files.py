@@ -62,7 +62,8 @@ async def upload_file(
     limits, who = call.gateway.limits, call.who
     call.gateway.rates.take("file", who.credential, f"{who.tenant}/{who.user}")
     with Spool(limits.file_bytes) as spool:
-        named = await receive_file(call.receive, call.scope["headers"], spool, limits.file_bytes)
+        form = await receive_file(call.receive, call.scope["headers"], spool, limits.file_bytes)
+        named = form.session_id
         if session_id and named and named != session_id:
             raise UserError("invalid_body", "The query and the form name different sessions. Name one.")
         await authenticate_again(call, _ROUTE)

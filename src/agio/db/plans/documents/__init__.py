@@ -1,0 +1,1 @@
+"""Plans of collections, documents, their ingestion and their search."""

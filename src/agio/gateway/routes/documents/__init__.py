@@ -1,0 +1,1 @@
+"""Collections of documents, their documents, and what a search of them finds."""
