@@ -65,7 +65,9 @@ async def say(home: Home, session: str, text: str) -> dict[str, Any]:
     body = {"agent": agent, "session_id": session, "input": text}
     await home.ask("POST", "/api/agent/run", body)
     shown: dict[str, Any] = await home.ask("GET", f"/api/agent-sessions/{session}")
-    return [each for each in shown["messages"] if each["role"] == "assistant"][-1]
+    return cast(
+        "dict[str, Any]", [each for each in shown["messages"] if each["role"] == "assistant"][-1]["message"]
+    )
 
 
 async def test_an_agent_knows_the_documents_of_its_collections_and_cites_them(home: Home) -> None:

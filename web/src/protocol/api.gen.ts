@@ -702,6 +702,215 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/collections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the team's collections and the caller's own, by name. */
+        get: operations["list_collections"];
+        put?: never;
+        /** Add a collection. */
+        post: operations["create_collection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/collections/{collection_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a collection. */
+        get: operations["get_collection"];
+        put?: never;
+        post?: never;
+        /** Delete a collection with its documents. Nothing of them stays. */
+        delete: operations["delete_collection"];
+        options?: never;
+        head?: never;
+        /** Rename a collection. */
+        patch: operations["change_collection"];
+        trace?: never;
+    };
+    "/api/collections/{collection_id}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Upload a document, as the form part `file` or as the request body. */
+        post: operations["upload_document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List documents, by name. */
+        get: operations["list_documents"];
+        put?: never;
+        /** Add a text, or what is at a URL. Agents find it once it is published. */
+        post: operations["add_document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a document with its published and its newest version. */
+        get: operations["get_document"];
+        put?: never;
+        post?: never;
+        /** Delete a document with its versions, passages and vectors. Nothing finds it any more. */
+        delete: operations["delete_document"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel the ingestion of a document. What is published stays. */
+        post: operations["cancel_document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document_id}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Download the bytes of a version: of the published one, else the newest, if none is named. */
+        get: operations["download_document"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document_id}/outline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the headings of a version. */
+        get: operations["outline_document"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document_id}/passages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the passages of a version in their order: of the published one if none is named. */
+        get: operations["read_document"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document_id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the versions of a document, newest first. */
+        get: operations["list_versions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what an agent would find: passages with their scores, best first. */
+        get: operations["search_documents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/sitemap": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Add the pages that a sitemap names: each is a document. */
+        post: operations["add_sitemap"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/drafts": {
         parameters: {
             query?: never;
@@ -1906,6 +2115,21 @@ export interface components {
             subagentRunId?: string;
         };
         /**
+         * AddedDocument
+         * @description A document to which bytes were added.
+         */
+        AddedDocument: {
+            document: components["schemas"]["DocumentView"];
+            is_new: boolean;
+        };
+        /**
+         * AddedSite
+         * @description A sitemap that will be read; its pages become documents.
+         */
+        AddedSite: {
+            job: string;
+        };
+        /**
          * AddressBody
          * @description A base URL to check before it is saved.
          */
@@ -1934,6 +2158,11 @@ export interface components {
              * @enum {string}
              */
             approval: "tool" | "ask";
+            /**
+             * Collections
+             * @default []
+             */
+            collections: string[];
             /**
              * Description
              * @default
@@ -1993,6 +2222,7 @@ export interface components {
         AgentLimits: {
             compact_at_tokens: number | null;
             context_tokens: number | null;
+            max_document_tokens: number | null;
             max_history_messages: number | null;
             max_memories: number | null;
             max_tokens: number | null;
@@ -2087,6 +2317,7 @@ export interface components {
         AgentView: {
             /** @enum {unknown} */
             approval: "ask" | "tool";
+            collections: string[];
             created_at: number;
             description: string;
             goal: string | null;
@@ -2284,6 +2515,59 @@ export interface components {
             suggestions: number;
         };
         /**
+         * CollectionBody
+         * @description A collection to add.
+         */
+        CollectionBody: {
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /** Name */
+            name: string;
+            /**
+             * Own
+             * @default false
+             */
+            own: boolean;
+        };
+        /**
+         * CollectionChangeBody
+         * @description The fields of a collection to change.
+         */
+        CollectionChangeBody: {
+            /** Description */
+            description?: string | null;
+            /** Name */
+            name?: string | null;
+        } | {
+            name: string;
+        } | {
+            description: string;
+        };
+        /**
+         * Collections
+         * @description A page of collections, by name.
+         */
+        Collections: {
+            items: components["schemas"]["CollectionView"][];
+            next: string | null;
+        };
+        /**
+         * CollectionView
+         * @description A collection of documents.
+         */
+        CollectionView: {
+            created_at: number;
+            description: string;
+            documents: number;
+            id: string;
+            name: string;
+            own: boolean;
+            updated_at: number;
+        };
+        /**
          * ConnectBody
          * @description A server to connect to.
          */
@@ -2376,6 +2660,20 @@ export interface components {
             role: "developer";
             subagentRunId?: string;
         };
+        /**
+         * DocumentBody
+         * @description A text to add with its name, or the URL of a page.
+         */
+        DocumentBody: {
+            /** Collection Id */
+            collection_id: string;
+            /** Name */
+            name?: string | null;
+            /** Text */
+            text?: string | null;
+            /** Url */
+            url?: string | null;
+        };
         /** DocumentPart */
         DocumentPart: {
             id?: string;
@@ -2385,6 +2683,31 @@ export interface components {
             source: components["schemas"]["DataSource"] | components["schemas"]["UrlSource"] | components["schemas"]["FileSource"];
             /** @enum {unknown} */
             type: "document";
+        };
+        /**
+         * Documents
+         * @description A page of documents, by name.
+         */
+        Documents: {
+            items: components["schemas"]["DocumentView"][];
+            next: string | null;
+        };
+        /**
+         * DocumentView
+         * @description A document.
+         */
+        DocumentView: {
+            collection_id: string;
+            created_at: number;
+            created_by: string;
+            id: string;
+            name: string;
+            newest: components["schemas"]["VersionView"] | null;
+            /** @enum {unknown} */
+            source: "paste" | "upload" | "url";
+            updated_at: number;
+            url: string | null;
+            version: components["schemas"]["VersionView"] | null;
         };
         /**
          * DraftContent
@@ -2890,6 +3213,8 @@ export interface components {
             compact_at_tokens?: number | null;
             /** Context Tokens */
             context_tokens?: number | null;
+            /** Max Document Tokens */
+            max_document_tokens?: number | null;
             /** Max History Messages */
             max_history_messages?: number | null;
             /** Max Memories */
@@ -3380,6 +3705,50 @@ export interface components {
             url: string;
         };
         /**
+         * Outline
+         * @description The headings of a document, with the passages where they begin.
+         */
+        Outline: {
+            items: components["schemas"]["OutlineEntry"][];
+        };
+        /**
+         * OutlineEntry
+         * @description A heading of a document, and the first passage under it.
+         */
+        OutlineEntry: {
+            heading: string;
+            idx: number;
+            page: number | null;
+        };
+        /**
+         * Passages
+         * @description Passages: of a search best first, of a document in its order.
+         */
+        Passages: {
+            items: components["schemas"]["PassageView"][];
+            /** @default null */
+            next: number | null;
+        };
+        /**
+         * PassageView
+         * @description A passage. `start` and `end` count characters of the version's text.
+         */
+        PassageView: {
+            document_id: string;
+            end: number;
+            heading: string;
+            id: string;
+            idx: number;
+            line: number | null;
+            name: string;
+            page: number | null;
+            /** @default null */
+            score: number | null;
+            start: number;
+            text: string;
+            version_id: string;
+        };
+        /**
          * PasswordBody
          * @description A password.
          */
@@ -3397,6 +3766,7 @@ export interface components {
              * @enum {unknown}
              */
             approval: "ask" | "tool";
+            collections?: string[];
             /** @default  */
             description: string;
             /** @default null */
@@ -3924,6 +4294,21 @@ export interface components {
             url: string;
         };
         /**
+         * SitemapBody
+         * @description A sitemap whose pages to add.
+         */
+        SitemapBody: {
+            /** Collection Id */
+            collection_id: string;
+            /**
+             * Max Pages
+             * @default 100
+             */
+            max_pages: number;
+            /** Url */
+            url: string;
+        };
+        /**
          * Suggestions
          * @description A page of suggestions, newest first.
          */
@@ -4257,6 +4642,36 @@ export interface components {
             role: "user";
             subagentRunId?: string;
         };
+        /**
+         * Versions
+         * @description The versions of a document, newest first.
+         */
+        Versions: {
+            items: components["schemas"]["VersionView"][];
+        };
+        /**
+         * VersionView
+         * @description A version of a document.
+         */
+        VersionView: {
+            created_at: number;
+            created_by: string;
+            done: number;
+            ended_at: number | null;
+            error_code: string | null;
+            error_message: string | null;
+            /** @enum {unknown} */
+            format: "code" | "csv" | "docx" | "epub" | "html" | "markdown" | "pdf" | "pptx" | "text" | "unknown" | "xlsx";
+            id: string;
+            media_type: string;
+            number: number;
+            pages: number | null;
+            passages: number;
+            size: number;
+            /** @enum {unknown} */
+            state: "cancelled" | "extracting" | "failed" | "indexing" | "published" | "receiving" | "superseded" | "waiting";
+            tokens: number;
+        };
         /** VideoPart */
         VideoPart: {
             id?: string;
@@ -4280,6 +4695,8 @@ export type AccountBody = components['schemas']['AccountBody'];
 export type AccountChange = components['schemas']['AccountChange'];
 export type AccountView = components['schemas']['AccountView'];
 export type ActivityMessage = components['schemas']['ActivityMessage'];
+export type AddedDocument = components['schemas']['AddedDocument'];
+export type AddedSite = components['schemas']['AddedSite'];
 export type AddressBody = components['schemas']['AddressBody'];
 export type AddressCheck = components['schemas']['AddressCheck'];
 export type AgentBody = components['schemas']['AgentBody'];
@@ -4305,6 +4722,10 @@ export type Branch = components['schemas']['Branch'];
 export type Cancelled = components['schemas']['Cancelled'];
 export type CancelledRun = components['schemas']['CancelledRun'];
 export type ClosedSession = components['schemas']['ClosedSession'];
+export type CollectionBody = components['schemas']['CollectionBody'];
+export type CollectionChangeBody = components['schemas']['CollectionChangeBody'];
+export type Collections = components['schemas']['Collections'];
+export type CollectionView = components['schemas']['CollectionView'];
 export type ConnectBody = components['schemas']['ConnectBody'];
 export type ConnectionBody = components['schemas']['ConnectionBody'];
 export type ConnectionTest = components['schemas']['ConnectionTest'];
@@ -4313,7 +4734,10 @@ export type ContextBody = components['schemas']['ContextBody'];
 export type ContextEntry = components['schemas']['ContextEntry'];
 export type DataSource = components['schemas']['DataSource'];
 export type DeveloperMessage = components['schemas']['DeveloperMessage'];
+export type DocumentBody = components['schemas']['DocumentBody'];
 export type DocumentPart = components['schemas']['DocumentPart'];
+export type Documents = components['schemas']['Documents'];
+export type DocumentView = components['schemas']['DocumentView'];
 export type DraftContent = components['schemas']['DraftContent'];
 export type Drafts = components['schemas']['Drafts'];
 export type DraftVersions = components['schemas']['DraftVersions'];
@@ -4382,6 +4806,10 @@ export type MessageView = components['schemas']['MessageView'];
 export type NewInvitation = components['schemas']['NewInvitation'];
 export type NewKey = components['schemas']['NewKey'];
 export type NewSignInLink = components['schemas']['NewSignInLink'];
+export type Outline = components['schemas']['Outline'];
+export type OutlineEntry = components['schemas']['OutlineEntry'];
+export type Passages = components['schemas']['Passages'];
+export type PassageView = components['schemas']['PassageView'];
 export type PasswordBody = components['schemas']['PasswordBody'];
 export type PinnedAgent = components['schemas']['PinnedAgent'];
 export type PinnedTool = components['schemas']['PinnedTool'];
@@ -4420,6 +4848,7 @@ export type SignInBody = components['schemas']['SignInBody'];
 export type SignInMethods = components['schemas']['SignInMethods'];
 export type SignInProvider = components['schemas']['SignInProvider'];
 export type SignInStart = components['schemas']['SignInStart'];
+export type SitemapBody = components['schemas']['SitemapBody'];
 export type Suggestions = components['schemas']['Suggestions'];
 export type SuggestionView = components['schemas']['SuggestionView'];
 export type SwitchBody = components['schemas']['SwitchBody'];
@@ -4449,6 +4878,8 @@ export type TurnToolCall = components['schemas']['TurnToolCall'];
 export type TurnUsage = components['schemas']['TurnUsage'];
 export type UrlSource = components['schemas']['UrlSource'];
 export type UserMessage = components['schemas']['UserMessage'];
+export type Versions = components['schemas']['Versions'];
+export type VersionView = components['schemas']['VersionView'];
 export type VideoPart = components['schemas']['VideoPart'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -5840,6 +6271,416 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditEntries"];
+                };
+            };
+        };
+    };
+    list_collections: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the previous page. */
+                after?: string | null;
+                /** @description The maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Collections"];
+                };
+            };
+        };
+    };
+    create_collection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CollectionBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollectionView"];
+                };
+            };
+        };
+    };
+    get_collection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                collection_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollectionView"];
+                };
+            };
+        };
+    };
+    delete_collection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                collection_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    change_collection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                collection_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CollectionChangeBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollectionView"];
+                };
+            };
+        };
+    };
+    upload_document: {
+        parameters: {
+            query?: {
+                name?: string | null;
+            };
+            header?: never;
+            path: {
+                collection_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+                "multipart/form-data": {
+                    /** Format: binary */
+                    file: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Accepted. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddedDocument"];
+                };
+            };
+        };
+    };
+    list_documents: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the previous page. */
+                after?: string | null;
+                collection_id?: string | null;
+                /** @description The maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Documents"];
+                };
+            };
+        };
+    };
+    add_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DocumentBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddedDocument"];
+                };
+            };
+        };
+    };
+    get_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                document_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentView"];
+                };
+            };
+        };
+    };
+    delete_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                document_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    cancel_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                document_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentView"];
+                };
+            };
+        };
+    };
+    download_document: {
+        parameters: {
+            query?: {
+                version_id?: string | null;
+            };
+            header?: never;
+            path: {
+                document_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                };
+            };
+        };
+    };
+    outline_document: {
+        parameters: {
+            query?: {
+                version_id?: string | null;
+            };
+            header?: never;
+            path: {
+                document_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Outline"];
+                };
+            };
+        };
+    };
+    read_document: {
+        parameters: {
+            query?: {
+                first?: number;
+                /** @description The maximum number of items. */
+                limit?: number;
+                version_id?: string | null;
+            };
+            header?: never;
+            path: {
+                document_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Passages"];
+                };
+            };
+        };
+    };
+    list_versions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                document_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Versions"];
+                };
+            };
+        };
+    };
+    search_documents: {
+        parameters: {
+            query: {
+                agent_id?: string | null;
+                collection_id?: string | null;
+                /** @description The maximum number of items. */
+                limit?: number;
+                q: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Passages"];
+                };
+            };
+        };
+    };
+    add_sitemap: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SitemapBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddedSite"];
                 };
             };
         };
