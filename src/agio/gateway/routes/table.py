@@ -281,12 +281,12 @@ ROUTES: Sequence[Route] = [
     Route("DELETE", "/api/collections/{collection_id}", collections.delete_collection, 204, None,
           "collection_not_found forbidden"),
     Route("POST", "/api/collections/{collection_id}/files", documents.upload_document, 202,
-          document_views.AddedDocument, "collection_not_found file_too_large empty_file invalid_body invalid_name "
+          document_views.AddedDocument, "collection_not_found file_too_large empty_file invalid_body invalid_document_name "
           "too_many_documents rate_limited forbidden", takes=documents.UPLOAD_BODY),
     Route("GET", "/api/documents", documents.list_documents, 200, document_views.Documents,
           "collection_not_found invalid_cursor"),
     Route("POST", "/api/documents", documents.add_document, 202, document_views.AddedDocument,
-          "collection_not_found egress_refused invalid_name too_many_documents forbidden"),
+          "collection_not_found egress_refused invalid_document_name too_many_documents forbidden"),
     Route("POST", "/api/documents/sitemap", documents.add_sitemap, 202, document_views.AddedSite,
           "collection_not_found egress_refused forbidden"),
     Route("GET", "/api/documents/search", documents.search_documents, 200, document_views.Passages,

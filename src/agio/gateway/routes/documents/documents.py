@@ -290,15 +290,15 @@ def document_door(gateway: Gateway) -> Application:
 
 
 def checked_name(name: str) -> str:
-    """Return the name of a document, or of a file, as it is stored. Raises UserError `invalid_name`."""
+    """Return the name of a document, or of a file, as it is stored. Raises UserError `invalid_document_name`."""
     cleaned = " ".join("".join(each if each.isprintable() else " " for each in clean(name)).split())
     cleaned = "/".join(part for part in cleaned.replace("\\", "/").split("/") if part not in (".", "..", ""))
     if "://" in name:
         cleaned = name.strip()
     if not cleaned:
-        raise UserError("invalid_name", "Say what the document is called: the file's name, or ?name=.")
+        raise UserError("invalid_document_name", "Say what the document is called: the file's name, or ?name=.")
     if len(cleaned) > NAME_CHARS:
-        raise UserError("invalid_name", f"The name has more than {NAME_CHARS} characters.")
+        raise UserError("invalid_document_name", f"The name has more than {NAME_CHARS} characters.")
     return cleaned
 
 
