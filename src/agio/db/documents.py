@@ -81,10 +81,10 @@ async def remove_collection(executor: Executor, tenant: str, collection_id: str)
 async def sweep(executor: Executor, before: int, limit: int) -> int:
     """Remove what deletions and uploads that broke off before a time left. Returns how many."""
     hidden, emptied, unfinished = await executor.read(partial(documents.left_behind, before, limit))
-    for document_id, tenant in hidden:
-        await remove_document(executor, tenant, document_id)
-    for collection_id, tenant in emptied:
-        await remove_collection(executor, tenant, collection_id)
-    for version_id, tenant, document_id in unfinished:
-        await executor.write(partial(documents.drop_version, tenant, document_id, version_id))
+    for each in hidden:
+        await remove_document(executor, each.tenant, each.id)
+    for each in emptied:
+        await remove_collection(executor, each.tenant, each.id)
+    for each in unfinished:
+        await executor.write(partial(documents.drop_version, each.tenant, each.document_id, each.id))
     return len(hidden) + len(emptied) + len(unfinished)

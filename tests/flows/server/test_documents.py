@@ -6,7 +6,7 @@ from typing import Any, cast
 import aiohttp
 import pytest
 
-from agio.testing import Call, ModelCall, Reply
+from agio.testing import Reply
 from tests.flows.server.home import PAIRS, Home
 
 HANDBOOK = """# Handbook

@@ -140,4 +140,25 @@ select tenant_id, '_' || user_id, 'memory', 'mem_' || id, 0, 'c', 'stem' || id, 
 
 insert into embeddings (number, model, size, vector) select number, 'm', 1, array[1.0]::real[] from passages;
 
+insert into collections (id, tenant_id, name, description, created_at, updated_at)
+select 'col_' || id, tenant_id, 'c', '', 0, 0 from agent_sessions;
+
+insert into documents (id, tenant_id, collection_id, name, source, version_id, created_by, created_at, updated_at)
+select 'doc_' || id, tenant_id, 'col_' || id, 'd', 'paste', 'ver_' || id, user_id, 0, 0 from agent_sessions;
+
+insert into document_versions (
+    id, tenant_id, document_id, number, state, format, media_type, size, digest, created_by, created_at
+)
+select 'ver_' || id, tenant_id, 'doc_' || id, 1, 'published', 'text', '', 1, ''::bytea, user_id, 0 from agent_sessions;
+
+insert into document_chunks (version_id, idx, data) select id, 0, ''::bytea from document_versions;
+
+insert into document_passages (id, tenant_id, version_id, idx, text, start_at, end_at, heading)
+select id || '/0', tenant_id, id, 0, '', 0, 0, '' from document_versions;
+
+insert into session_passages (session_id, number, tenant_id, passage_id)
+select id, 1, tenant_id, 'ver_' || id || '/0' from agent_sessions;
+
+insert into run_passages (run_id, session_id, number) select run_id, session_id, 1 from runs;
+
 analyze;

@@ -37,6 +37,10 @@ SORTED = {
     "find_times": "the passages of a time",
     "find_vectors": "the passages of a place, by their distance",
     "find_words": "the passages with a word of a search, by their words",
+    "library_documents": "the documents of collections",
+    "whole_library": "the documents of collections, which fit into a prompt",
+    "outline": "the headings of a version",
+    "passages_of_run": "the passages that a run began with",
     "sessions_of_agent": "the sessions of an agent, once",
     "running_runs": "those that run, over all tenants",
     "active_runs": "those of a session that have not ended",
@@ -55,8 +59,11 @@ SORTED = {
     "name_agents": "the agents of a tenant",
 }
 """Queries that sort what they found, and what that is."""
-WHAT_GOES_ON = re.compile("INDEX (one_running_run|runs_queued|runs_waiting|jobs_due|jobs_dead)")
-"""Indexes of runs and jobs that have not ended well, which may be read from end to end."""
+WHAT_GOES_ON = re.compile(
+    "INDEX (one_running_run|runs_queued|runs_waiting|jobs_due|jobs_dead|deleted_documents|deleted_collections|"
+    "unfinished_versions)"
+)
+"""Indexes of runs and jobs that have not ended well, and of deletions, which may be read from end to end."""
 
 
 def test_every_query_is_used_and_every_used_query_exists() -> None:

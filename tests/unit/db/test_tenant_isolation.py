@@ -9,7 +9,9 @@ from typing import Protocol, cast
 
 import msgspec
 import pytest
+from msgspec import structs
 
+from agio.core.document import Counts, NewVersion, PassageFields
 from agio.core.draft import DraftWrite
 from agio.core.file import FileQuota
 from agio.core.http_tool import HttpTool, ToolRequest
@@ -23,6 +25,9 @@ from agio.core.store.audit import ACTOR, Actor
 from agio.core.store.jobs import NewJob
 from agio.core.store.records import AgentTool
 from agio.core.store.repository import Append, ToolBegin
+from agio.db.plan import ask
+from agio.db.plans.documents.collections import hide_collection
+from agio.db.plans.documents.documents import begin_version, hide
 from agio.db.plans.memories.memories import memory_place, text_digest
 from agio.db.plans.runs.log import BEYOND_ALL
 from agio.db.plans.sessions.files import begin_file
@@ -38,7 +43,7 @@ from agio.db.sqlite.database import open_writable
 from agio.protocol.messages import UserMessage
 from tests.support.backends import turn
 from tests.support.scenes import WORKER, agent_fields, events, interrupt, person
-from tests.support.uploads import file_record, upload
+from tests.support.uploads import file_record, pieces, upload
 
 WITHOUT_TENANT = {
     "the schema, or the store as a whole": (
@@ -93,6 +98,14 @@ WITHOUT_TENANT = {
     "passages of every tenant, for the job that makes their vectors": (
         "passages_to_embed mark_embedded put_vector"
     ),
+    "a version that a job ingests, or that was begun for its user": (
+        "add_document_chunk finish_version version_to_ingest set_version_content clear_chunks published_digest "
+        "note_progress publish_version point_to_version supersede_versions supersede_version fail_version"
+    ),
+    "what deletions and uploads of every tenant left": (
+        "deleted_documents deleted_collections unfinished_versions"
+    ),
+    "a run that is claimed": "passages_of_run",
     "jobs of every tenant, and those that a gateway has claimed": (
         "next_job claim_job renew_job complete_job stop_job fail_job release_job bury_unknown_jobs count_jobs"
     ),
@@ -347,12 +360,88 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "list_drafts_of_kind move_draft": {"kind": "document"},
         "add_job arm_job": {"job_id": "job_new", "kind": "note", "key": "1"},
     }
+    at_first = {"name": "", "document_id": "", "collection_id": ""}
+    shelf = {
+        "list_collections list_documents": {**at_first, "collection_id": None},
+        "list_collections": at_first,
+        "collection_by_name document_by_name": {"name": "Own", "owner": "ann"},
+        "drop_collection documents_of_collection": {"collection_id": values["gone_collection"]},
+        "drop_document": {"document_id": values["gone_document"]},
+        "forget_empty_document": {"document_id": values["empty_document"]},
+        "drop_version": {"version_id": values["open_version"]},
+        "visible_collections size_of_library whole_library library_documents": {
+            "ids": [values["collection_id"]]
+        },
+        "versions_of_documents": {"ids": [values["document_id"]]},
+        "found_passages numbers_of_passages": {"ids": [values["passage_id"]]},
+        "drop_indexed last_indexed": {"first": "ver_", "upto": "ver~"},
+        "create_collection": {"collection_id": "col_new", "owner": None},
+        "add_document": {"document_id": "doc_new", "name": "new"},
+        "begin_version": {"version_id": "ver_new", "number": 9},
+        "add_document_passage": {"id": "ver_new/9", "idx": 9, "text": "", "start_at": 0, "end_at": 0}
+        | {"page": None, "line": None, "heading": ""},
+        "read_document_chunk read_passages": {"idx": 0},
+        "drop_document_passages": {"first": 0, "upto": 9},
+    }
+    alike |= shelf
     meant |= {name: values for names, values in alike.items() for name in names.split()}
     if name == "find_runs_ended_badly":
         meant[name] = {"status": "interrupted"}
     elif name.startswith("find_runs"):
         meant[name] = {"status": "queued"}
     return {**values, **meant.get(name, {})}
+
+
+async def _documents(store: Repository, session_id: str, run_id: str) -> dict[str, object]:
+    """Ann's own collection: a document with a replaced, a published and an open version, and what was deleted."""
+    own, gone = [await store.create_collection("a", "ann", name, "", own=True) for name in ("Own", "Gone")]
+    versions: list[str] = []
+    document_id = ""
+    for data in (b"one", b"two", b"three"):
+        new = NewVersion(
+            collection_id=own.id,
+            name="Own",
+            source="paste",
+            format="text",
+            media_type="text/plain",
+            size=len(data),
+            digest=data,
+        )
+        added = await store.add_document("a", "ann", new, pieces(data))
+        assert added.document.newest is not None
+        document_id = added.document.id
+        versions.append(added.document.newest.id)
+    for version_id in versions[:2]:
+        version = await store.version_to_ingest(version_id)
+        assert version is not None
+        passage = PassageFields(idx=0, text="text", start=0, end=4, heading="Heading", page=1)
+        assert await store.put_document_passages(version, [passage], 1)
+        assert await store.publish_version(version_id, Counts(1, 4, 1, 1))
+    passages = await store.read_passages("a", "ann", document_id, versions[1], 0, 9)
+    await store.number_passages("a", session_id, run_id, passages)
+    new = structs.replace(new, collection_id=gone.id)
+    [deleted, empty] = [
+        (await store.executor.write(partial(begin_version, "a", "ann", structs.replace(new, name=name))))
+        for name in ("deleted", "empty")
+    ]
+    await store.executor.write(partial(ask, "drop_version", tenant="a", version_id=empty[1]))
+    await store.executor.write(partial(hide, "a", deleted[0]))
+    await store.executor.write(partial(hide_collection, "a", "ann", gone.id))
+    return {
+        "collection_id": own.id,
+        "gone_collection": gone.id,
+        "document_id": document_id,
+        "gone_document": deleted[0],
+        "empty_document": empty[0],
+        "version_id": versions[1],
+        "open_version": versions[2],
+        "passage_id": passages[0].id,
+        "owner": "ann",
+        "url": None,
+        "description": "",
+        "format": "text",
+        "number": 1,
+    }
 
 
 async def _fill(store: Repository) -> dict[str, object]:
@@ -443,7 +532,9 @@ async def _fill(store: Repository) -> dict[str, object]:
     [passage] = await store.passages_to_embed("m", 0, 9)
     await store.put_vectors("m", [(passage, [1.0, 0.0])])
     await store.spend_extraction("a", 1, 1.0)
+    held = await _documents(store, session.id, running.run_id)
     return {
+        **held,
         "memory_id": memory.id,
         "suggestion_id": suggestion.id,
         "place": memory_place("a", "ann", agent.id),

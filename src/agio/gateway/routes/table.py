@@ -281,8 +281,8 @@ ROUTES: Sequence[Route] = [
     Route("DELETE", "/api/collections/{collection_id}", collections.delete_collection, 204, None,
           "collection_not_found forbidden"),
     Route("POST", "/api/collections/{collection_id}/files", documents.upload_document, 202,
-          document_views.AddedDocument, "collection_not_found file_too_large empty_file invalid_body invalid_document_name "
-          "too_many_documents rate_limited forbidden", takes=documents.UPLOAD_BODY),
+          document_views.AddedDocument, "collection_not_found file_too_large empty_file invalid_body "
+          "invalid_document_name too_many_documents rate_limited forbidden", takes=documents.UPLOAD_BODY),
     Route("GET", "/api/documents", documents.list_documents, 200, document_views.Documents,
           "collection_not_found invalid_cursor"),
     Route("POST", "/api/documents", documents.add_document, 202, document_views.AddedDocument,

@@ -48,6 +48,7 @@ class _DocumentRow(Columns, frozen=True):
     created_by: str
     created_at: int
     updated_at: int
+    version_id: str | None
 
 
 def begin_version(
@@ -243,10 +244,10 @@ def drop_indexed(tenant: str, version_id: str) -> Plan[bool]:
 def drop_passages(tenant: str, version_id: str) -> Plan[bool]:
     """Remove some passages of a version, the last first. Returns whether there are more."""
     version = {"tenant": tenant, "version_id": version_id}
-    last = (yield from ask("last_passage", **version))[0][0]
-    if last is None:
+    end = (yield from ask("last_passage", **version))[0][0]
+    if end is None:
         return False
-    upto = msgspec.convert(last, int) + 1
+    upto = msgspec.convert(end, int)
     yield from ask("drop_document_passages", first=max(upto - _IN_STEP, 0), upto=upto, **version)
     return True
 
@@ -262,18 +263,23 @@ def drop_version(tenant: str, document_id: str, version_id: str) -> Plan[None]:
     yield from ask("forget_empty_document", tenant=tenant, document_id=document_id)
 
 
-def left_behind(
-    before: int, limit: int
-) -> Plan[tuple[list[tuple[str, str]], list[tuple[str, str]], list[tuple[str, str, str]]]]:
-    """Documents, collections and versions, with their tenants, that a deletion or an upload left."""
+class Leftover(Columns, frozen=True):
+    """What a deletion or an upload that broke off left."""
+
+    id: str
+    tenant: str
+    document_id: str
+
+
+def left_behind(before: int, limit: int) -> Plan[tuple[list[Leftover], list[Leftover], list[Leftover]]]:
+    """Documents, collections and versions that a deletion or an upload left."""
     documents = yield from ask("deleted_documents", before=before, limit=limit)
     collections = yield from ask("deleted_collections", before=before, limit=limit)
     versions = yield from ask("unfinished_versions", before=before, limit=limit)
-    return (
-        [(str(row[0]), str(row[1])) for row in documents],
-        [(str(row[0]), str(row[1])) for row in collections],
-        [(str(row[0]), str(row[1]), str(row[2])) for row in versions],
+    hidden, emptied, unfinished = (
+        [as_row(Leftover, row) for row in rows] for rows in (documents, collections, versions)
     )
+    return hidden, emptied, unfinished
 
 
 def passage_of(row: Sequence[object]) -> DocumentPassage:
@@ -288,23 +294,17 @@ def with_versions(tenant: str, rows: Sequence[Row]) -> Plan[list[DocumentRecord]
     if not documents:
         return []
     found = yield from ask("versions_of_documents", tenant=tenant, ids=[each.id for each in documents])
-    published: dict[str, VersionRecord] = {}
+    versions: dict[str, VersionRecord] = {}
     newest: dict[str, VersionRecord] = {}
-    for row in found:
-        version = to_struct(VersionRecord, row[:-1])
-        if row[-1]:
-            published[version.document_id] = version
+    for version in (to_struct(VersionRecord, row) for row in found):
+        versions[version.id] = version
         known = newest.get(version.document_id)
         if known is None or known.number < version.number:
             newest[version.document_id] = version
-    return [
-        msgspec.convert(
-            {
-                **msgspec.structs.asdict(each),
-                "version": published.get(each.id),
-                "newest": newest.get(each.id),
-            },
-            DocumentRecord,
-        )
-        for each in documents
-    ]
+    return [_record(each, versions.get(each.version_id or ""), newest.get(each.id)) for each in documents]
+
+
+def _record(row: _DocumentRow, version: VersionRecord | None, newest: VersionRecord | None) -> DocumentRecord:
+    values = msgspec.structs.asdict(row)
+    del values["version_id"]
+    return msgspec.convert({**values, "version": version, "newest": newest}, DocumentRecord)

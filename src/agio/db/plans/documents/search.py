@@ -11,6 +11,14 @@ from agio.db.plan import Plan, ask
 from agio.db.plans.documents.collections import visible_collections
 from agio.db.plans.documents.documents import passage_of, with_versions
 from agio.db.plans.memories.passages import CANDIDATES, find_passages, place_of
+from agio.db.rows import Columns, as_row
+
+
+class _NumberRow(Columns, frozen=True):
+    """`numbers_of_passages`."""
+
+    passage_id: str
+    number: int
 
 
 def document_place(collection_id: str) -> str:
@@ -96,4 +104,4 @@ def passages_of_run(run_id: str) -> Plan[list[DocumentPassage]]:
 
 def _numbers(tenant: str, session_id: str, ids: Sequence[str]) -> Plan[dict[str, int]]:
     rows = yield from ask("numbers_of_passages", tenant=tenant, session_id=session_id, ids=list(ids))
-    return {str(row[0]): msgspec.convert(row[1], int) for row in rows}
+    return {each.passage_id: each.number for each in (as_row(_NumberRow, row) for row in rows)}

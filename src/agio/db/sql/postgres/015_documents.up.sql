@@ -14,6 +14,7 @@ create table collections (
 );
 
 create index collections_by_name on collections (tenant_id, name, id);
+create index deleted_collections on collections (deleted_at) where deleted_at is not null;
 
 create table documents (
     id text collate "C" primary key not null,
@@ -30,6 +31,7 @@ create table documents (
 );
 
 create unique index documents_by_name on documents (collection_id, name) where deleted_at is null;
+create index documents_of_collection on documents (collection_id);
 create index documents_of_tenant on documents (tenant_id, name, id);
 create index deleted_documents on documents (deleted_at) where deleted_at is not null;
 
@@ -38,7 +40,7 @@ create table document_versions (
     tenant_id text collate "C" not null references tenants (id),
     document_id text collate "C" not null references documents (id) on delete cascade,
     number bigint not null,                -- 1 for the first of its document
-    state text collate "C" not null,                    -- receiving, waiting, extracting, indexing, published, superseded, failed, cancelled
+    state text collate "C" not null,                    -- receiving, waiting, extracting, indexing, published, ...
     format text collate "C" not null,
     media_type text collate "C" not null,
     size bigint not null,
@@ -55,6 +57,8 @@ create table document_versions (
     ended_at bigint,
     unique (document_id, number)
 );
+
+create index unfinished_versions on document_versions (created_at) where state = 'receiving';
 
 create table document_chunks (
     version_id text collate "C" not null references document_versions (id) on delete cascade,

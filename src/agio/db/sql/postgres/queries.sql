@@ -303,5 +303,6 @@ insert into embeddings (number, model, size, vector)
 select p.number, :model, :size, :vector::real[] from passages p where p.number = :number
 on conflict (number) do update set model = excluded.model, size = excluded.size, vector = excluded.vector;
 
--- part: these_ids
-    (select unnest(:ids::text[]))
+-- part: among
+-- One of these ids.
+    = any(:ids::text[])

@@ -16,8 +16,9 @@
     v.tokens, v.passages, v.error_code, v.error_message, v.created_by, v.created_at, v.ended_at
 
 -- part: document_columns
--- In the order of DocumentRecord's fields before its versions.
-    d.id, d.tenant_id, d.collection_id, d.name, d.source, d.url, d.created_by, d.created_at, d.updated_at
+-- In the order of DocumentRecord's fields before its versions, then the published version's id.
+    d.id, d.tenant_id, d.collection_id, d.name, d.source, d.url, d.created_by, d.created_at, d.updated_at,
+    d.version_id
 
 -- part: passage_columns
 -- In the order of DocumentPassage's fields.
@@ -98,9 +99,9 @@ where d.id = :document_id and d.tenant_id = :tenant and {may_see} and d.deleted_
 
 -- name: versions_of_documents
 -- The published version and the newest of each.
-select {document_version_columns}, case when v.id = d.version_id then 1 else 0 end
+select {document_version_columns}
 from documents d join document_versions v on v.document_id = d.id
-where d.tenant_id = :tenant and d.id in {these_ids}
+where d.tenant_id = :tenant and d.id {among}
     and (
         v.id = d.version_id
         or v.number = (select max(n.number) from document_versions n where n.document_id = d.id)
@@ -155,17 +156,17 @@ where tenant_id = :tenant and kind = 'document' and item_id > :first and item_id
 delete from document_passages where version_id = :version_id and tenant_id = :tenant and idx >= :first and idx < :upto;
 
 -- name: last_passage
-select max(idx) from document_passages where version_id = :version_id and tenant_id = :tenant;
+select max(idx) + 1 from document_passages where version_id = :version_id and tenant_id = :tenant;
 
 -- name: drop_document
 delete from documents where id = :document_id and tenant_id = :tenant and deleted_at is not null;
 
 -- name: deleted_documents
 -- Of every tenant: what a deletion that broke off left.
-select id, tenant_id from documents where deleted_at is not null and deleted_at < :before limit :limit;
+select id, tenant_id, id from documents where deleted_at is not null and deleted_at < :before limit :limit;
 
 -- name: deleted_collections
-select id, tenant_id from collections where deleted_at is not null and deleted_at < :before limit :limit;
+select id, tenant_id, '' from collections where deleted_at is not null and deleted_at < :before limit :limit;
 
 -- name: unfinished_versions
 -- Of every tenant: uploads that broke off.
@@ -181,19 +182,20 @@ delete from documents where id = :document_id and tenant_id = :tenant
     and not exists (select 1 from document_versions v where v.document_id = :document_id);
 
 -- name: visible_collections
-select c.id from collections c where {may_see} and c.id in {these_ids};
+select c.id from collections c where {may_see} and c.id {among};
 
 -- name: found_passages
 -- Those of published versions.
 select {passage_columns} from document_passages x
-    join documents d on d.version_id = x.version_id
+    join document_versions v on v.id = x.version_id
+    join documents d on d.id = v.document_id and d.version_id = v.id
     join collections c on c.id = d.collection_id
-where x.id in {these_ids} and d.deleted_at is null and {may_see};
+where x.id {among} and d.deleted_at is null and {may_see};
 
 -- part: library
 -- The published versions of collections.
     from documents d join document_versions v on v.id = d.version_id join collections c on c.id = d.collection_id
-where d.collection_id in {these_ids} and d.deleted_at is null and {may_see}
+where d.collection_id {among} and d.deleted_at is null and {may_see}
 
 -- name: size_of_library
 select count(*), cast(coalesce(sum(v.tokens), 0) as bigint) {library};
@@ -202,7 +204,7 @@ select count(*), cast(coalesce(sum(v.tokens), 0) as bigint) {library};
 select {passage_columns}
 from documents d join document_versions v on v.id = d.version_id join collections c on c.id = d.collection_id
     join document_passages x on x.version_id = v.id
-where d.collection_id in {these_ids} and d.deleted_at is null and {may_see}
+where d.collection_id {among} and d.deleted_at is null and {may_see}
 order by d.name, d.id, x.idx;
 
 -- name: library_documents
@@ -213,7 +215,7 @@ select coalesce(max(number), 0) from session_passages where session_id = :sessio
 
 -- name: numbers_of_passages
 select passage_id, number from session_passages
-where session_id = :session_id and tenant_id = :tenant and passage_id in {these_ids};
+where session_id = :session_id and tenant_id = :tenant and passage_id {among};
 
 -- name: number_passage
 -- Unless its version was deleted meanwhile.

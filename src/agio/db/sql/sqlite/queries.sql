@@ -260,5 +260,6 @@ insert into embeddings (number, model, size, vector)
 select p.number, :model, :size, vec_f32(:vector) from passages p where p.number = :number
 on conflict (number) do update set model = excluded.model, size = excluded.size, vector = excluded.vector;
 
--- part: these_ids
-    (select value from json_each(:ids))
+-- part: among
+-- One of these ids.
+    in (select value from json_each(:ids))

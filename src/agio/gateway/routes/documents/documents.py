@@ -296,7 +296,9 @@ def checked_name(name: str) -> str:
     if "://" in name:
         cleaned = name.strip()
     if not cleaned:
-        raise UserError("invalid_document_name", "Say what the document is called: the file's name, or ?name=.")
+        raise UserError(
+            "invalid_document_name", "Say what the document is called: the file's name, or ?name=."
+        )
     if len(cleaned) > NAME_CHARS:
         raise UserError("invalid_document_name", f"The name has more than {NAME_CHARS} characters.")
     return cleaned
