@@ -14,7 +14,7 @@ UNUSED_MS = 24 * 3600 * 1000
 
 
 class FileRecord(Struct, frozen=True, kw_only=True):
-    """A file's metadata. The server chooses `name`; `media_type` is detected from the bytes."""
+    """A file's metadata. `name` is the person's, or the server's; `media_type` is detected from the bytes."""
 
     id: str
     tenant: str
@@ -54,6 +54,10 @@ class FileStore(Protocol):
 
         Raises LimitExceeded `too_many_files`, UserError `session_not_found`.
         """
+        ...
+
+    async def put_file_text(self, tenant: str, user: str, file_id: str, text: bytes) -> None:
+        """Set what models get of a file instead of its bytes: at most CHUNK_BYTES. Raises as `get_file`."""
         ...
 
     async def get_file(self, tenant: str, user: str, file_id: str) -> FileRecord:

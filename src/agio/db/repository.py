@@ -450,6 +450,7 @@ class Repository:
     # Files
 
     get_file = _read(files.get_file)
+    put_file_text = _write(files.put_file_text)
     read_file = _read(files.read_file)
     read_session_file = _read(files.read_session_file)
     delete_file = _write(files.delete_file, audit="file.delete")

@@ -4,8 +4,9 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterable
+from contextlib import aclosing, asynccontextmanager, suppress
 
 import msgspec
 
@@ -36,6 +37,27 @@ class Extractor:
         self.limits = limits or ExtractLimits()
         self._room = asyncio.Semaphore(at_once)
 
+    async def text_of(
+        self, chunks: AsyncIterable[bytes], given: Format, limit_bytes: int, seconds: float
+    ) -> bytes:
+        """Return the text of a document, at most so many bytes. Raises as `read` does."""
+        text = bytearray()
+        async with as_file(chunks) as path:
+            try:
+                async with asyncio.timeout(seconds), aclosing(self.read(path, given)) as lines:
+                    async for line in lines:
+                        for passage in line.passages:
+                            where = f"[page {passage.page}]\n" if passage.page is not None else ""
+                            text += f"{where}{passage.text}\n\n".encode()
+                        if len(text) >= limit_bytes:
+                            break
+            except TimeoutError as error:
+                raise _too_slow(seconds) from error
+        if len(text) <= limit_bytes:
+            return bytes(text)
+        words = b"\n[... the rest is left out]"
+        return text[: limit_bytes - len(words)].decode("utf-8", "ignore").encode() + words
+
     async def read(self, path: str, given: Format) -> AsyncGenerator[Line]:
         """Read a document: its progress and passages; the last line has no passages and says what it used.
 
@@ -64,10 +86,20 @@ class Extractor:
                             {"exit": await process.wait()},
                         )
             except TimeoutError as error:
-                raise UserError(
-                    "document_timeout",
-                    f"Reading the document took more than {self.limits.seconds:g} s. Split it and add the parts.",
-                ) from error
+                raise _too_slow(self.limits.seconds) from error
+
+
+@asynccontextmanager
+async def as_file(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str]:
+    """Write bytes to a temporary file, and return its path."""
+    handle, path = tempfile.mkstemp(prefix="agio-document-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            async for data in chunks:
+                await asyncio.to_thread(file.write, data)
+        yield path
+    finally:
+        os.unlink(path)
 
 
 @asynccontextmanager
@@ -106,6 +138,12 @@ async def _line(process: asyncio.subprocess.Process) -> bytes:
         return b"" if process.stdout is None else await process.stdout.readline()
     except ValueError as error:  # a line beyond the limit
         raise _too_much() from error
+
+
+def _too_slow(seconds: float) -> UserError:
+    return UserError(
+        "document_timeout", f"Reading the document took more than {seconds:g} s. Split it and add the parts."
+    )
 
 
 def _too_much() -> UserError:

@@ -23,7 +23,7 @@ NOT_AUDITED = {
         "add_job arm_job claim_job renew_job finish_job finish_retention fail_job release_job bury_unknown_jobs "
         "acquire_lease renew_lease release_lease see_mcp_tools renew_mcp_connection suggest_memory new_suggestions "
         "use_memories keep_extraction spend_extraction put_passages put_vectors drop_version number_passages "
-        "put_version_bytes note_progress put_document_passages publish_version end_ingestion"
+        "put_version_bytes note_progress put_document_passages publish_version end_ingestion put_file_text"
     ),
 }
 """Methods that change something and leave no entry, and why."""

@@ -360,8 +360,8 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "list_drafts_of_kind move_draft": {"kind": "document"},
         "add_job arm_job": {"job_id": "job_new", "kind": "note", "key": "1"},
     }
-    at_first = {"name": "", "document_id": "", "collection_id": ""}
-    shelf = {
+    at_first: dict[str, object] = {"name": "", "document_id": "", "collection_id": ""}
+    shelf: dict[str, dict[str, object]] = {
         "list_collections list_documents": {**at_first, "collection_id": None},
         "list_collections": at_first,
         "collection_by_name document_by_name": {"name": "Own", "owner": "ann"},

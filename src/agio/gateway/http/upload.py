@@ -74,6 +74,16 @@ class Spool:
         """Return the media type, from the content."""
         return media_type_of(self._head, is_text=self._text.result())
 
+    def mentions(self, mark: bytes) -> bool:
+        """Whether the file has these bytes."""
+        self._file.seek(0)
+        before = b""
+        while data := self._file.read(CHUNK_BYTES):
+            if mark in before + data:
+                return True
+            before = data[-len(mark) :]
+        return False
+
     async def chunks(self) -> AsyncIterator[bytes]:
         """Read the file in the chunks it is stored in."""
         self._file.seek(0)

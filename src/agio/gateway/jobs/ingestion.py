@@ -6,12 +6,10 @@ It may be run again from its beginning: passages are written under their ids, an
 import asyncio
 import hashlib
 import logging
-import os
-import tempfile
 import time
 import xml.etree.ElementTree as ET  # nosec B405: a document with entities is refused
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing
 from functools import partial
 
 import msgspec
@@ -22,7 +20,7 @@ from agio.core.document import INGESTION, SITE, Counts, Ingestion, NewVersion, P
 from agio.core.file import CHUNK_BYTES
 from agio.core.store.jobs import JobRecord
 from agio.core.store.store import Store
-from agio.documents.extractor import Extractor
+from agio.documents.extractor import Extractor, as_file
 from agio.documents.formats import HEAD_BYTES, format_of, media_type_of
 from agio.egress import Egress, EgressRequest, EgressResponse
 from agio.errors import AgioError, LimitExceeded, UpstreamError, UserError
@@ -118,8 +116,11 @@ class IngestionJobs:
         count = chars = tokens = 0
         pages: int | None = None
         noted = time.monotonic()
-        async with self._as_file(version) as path:
-            async for line in self._extractor.read(path, version.format):
+        async with (
+            as_file(self._chunks(version)) as path,
+            aclosing(self._extractor.read(path, version.format)) as lines,
+        ):
+            async for line in lines:
                 if line.pages is not None:
                     pages = line.pages
                     if time.monotonic() > noted + _PROGRESS_S:
@@ -145,20 +146,12 @@ class IngestionJobs:
         if not await self._store.note_progress(version.version_id, state, done, pages):
             raise _StoppedError
 
-    @asynccontextmanager
-    async def _as_file(self, version: Ingestion) -> AsyncGenerator[str]:
-        """Write a version's bytes to a temporary file."""
+    async def _chunks(self, version: Ingestion) -> AsyncGenerator[bytes]:
         place = (version.version_id, version.tenant, version.document_id)
-        handle, path = tempfile.mkstemp(prefix="agio-document-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                idx = 0
-                while data := await self._store.read_version_chunk(*place, idx):
-                    await asyncio.to_thread(file.write, data)
-                    idx += 1
-            yield path
-        finally:
-            os.unlink(path)
+        idx = 0
+        while data := await self._store.read_version_chunk(*place, idx):
+            yield data
+            idx += 1
 
     async def _fetch(self, version: Ingestion) -> Ingestion | None:
         """Fetch the page of a version; None if it is as the published version has it."""

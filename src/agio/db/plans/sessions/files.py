@@ -63,6 +63,13 @@ def finish_file(record: FileRecord, first: int, chunks: Iterable[bytes]) -> Plan
         raise file_not_found(record.id)
 
 
+def put_file_text(tenant: str, user: str, file_id: str, text: bytes) -> Plan[None]:
+    """Set what models get of a file instead of its bytes, at most a chunk. Raises UserError `file_not_found`."""
+    given = {"tenant": tenant, "user_id": user, "file_id": file_id}
+    if (yield from ask_one("put_file_text", text=text, **given)) is None:
+        raise file_not_found(file_id)
+
+
 def get_file(tenant: str, user: str, file_id: str) -> Plan[FileRecord]:
     """Raises UserError `file_not_found`."""
     row = yield from ask_one("get_file", tenant=tenant, user_id=user, file_id=file_id)

@@ -1,5 +1,4 @@
-drop table file_texts;
-alter table files drop column text_size;
+alter table files drop column text;
 drop table run_passages;
 drop table session_passages;
 drop table document_passages;

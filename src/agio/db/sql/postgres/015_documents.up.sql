@@ -105,12 +105,4 @@ create table run_passages (
 
 create index run_passages_of_session on run_passages (session_id, number);
 
--- The text of users' files that models take as text.
-alter table files add column text_size bigint;         -- null: it has none
-
-create table file_texts (
-    file_id text collate "C" not null references files (id) on delete cascade,
-    idx bigint not null,
-    data bytea not null,
-    primary key (file_id, idx)
-);
+alter table files add column text bytea;                -- what models get of it; null: its bytes

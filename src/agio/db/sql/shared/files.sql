@@ -20,6 +20,10 @@ insert into file_chunks (file_id, idx, data) values (:file_id, :idx, :data);
 update files set stored_at = :now, session_id = :session_id
 where id = :file_id and tenant_id = :tenant and user_id = :user_id and stored_at is null returning id;
 
+-- name: put_file_text
+-- What models get instead of its bytes.
+update files set text = :text where id = :file_id and tenant_id = :tenant and user_id = :user_id returning id;
+
 -- name: get_file
 select {file_columns} from files f
 where f.id = :file_id and f.tenant_id = :tenant and f.user_id = :user_id and f.stored_at is not null;
@@ -29,8 +33,10 @@ select c.data from files f join file_chunks c on c.file_id = f.id
 where f.id = :file_id and f.tenant_id = :tenant and f.user_id = :user_id and f.stored_at is not null and c.idx = :idx;
 
 -- name: read_session_file
--- A chunk of a file that a message of this session refers to; null after the last.
-select f.name, f.media_type, f.size, c.data
+-- A chunk of a file that a message of this session refers to, or of its text if it has one; null after the last.
+select f.name, case when f.text is null then f.media_type else 'text/plain' end,
+    case when f.text is null then f.size else length(f.text) end,
+    case when f.text is null then c.data when :idx = 0 then f.text end
 from files f left join file_chunks c on c.file_id = f.id and c.idx = :idx
 where f.id = :file_id and f.tenant_id = :tenant and f.user_id = :user_id and f.session_id = :session_id
     and f.stored_at is not null;

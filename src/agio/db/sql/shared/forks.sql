@@ -86,8 +86,8 @@ select id, size from files
 where session_id = :session_id and tenant_id = :tenant and user_id = :user_id and stored_at is not null;
 
 -- name: copy_file
-insert into files (id, tenant_id, user_id, session_id, name, media_type, size, digest, created_at)
-select :new_file_id, :nobody, :nobody, :fork_id, name, media_type, size, digest, created_at
+insert into files (id, tenant_id, user_id, session_id, name, media_type, size, digest, created_at, text)
+select :new_file_id, :nobody, :nobody, :fork_id, name, media_type, size, digest, created_at, text
 from files where id = :file_id and session_id = :session_id and stored_at is not null;
 
 -- name: copy_file_chunks

@@ -105,12 +105,4 @@ create table run_passages (
 
 create index run_passages_of_session on run_passages (session_id, number);
 
--- The text of users' files that models take as text.
-alter table files add column text_size integer;         -- null: it has none
-
-create table file_texts (
-    file_id text not null references files (id) on delete cascade,
-    idx integer not null,
-    data blob not null,
-    primary key (file_id, idx)
-) strict, without rowid;
+alter table files add column text blob;                -- what models get of it; null: its bytes

@@ -289,6 +289,11 @@ def document_door(gateway: Gateway) -> Application:
     return serve
 
 
+def has_name(name: str) -> bool:
+    """Whether anything of a name can be shown."""
+    return any(each.isprintable() and each not in " ./" for each in clean(name))
+
+
 def checked_name(name: str) -> str:
     """Return the name of a document, or of a file, as it is stored. Raises UserError `invalid_document_name`."""
     cleaned = " ".join("".join(each if each.isprintable() else " " for each in clean(name)).split())
