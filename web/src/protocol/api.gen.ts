@@ -4620,6 +4620,18 @@ export interface components {
             total_tokens: number;
         };
         /**
+         * UploadedFile
+         * @description A file that was uploaded.
+         */
+        UploadedFile: {
+            created_at: number;
+            id: string;
+            media_type: string;
+            name: string;
+            readable: boolean;
+            size: number;
+        };
+        /**
          * UrlSource
          * @description Bytes behind a URL.
          */
@@ -4876,6 +4888,7 @@ export type ToolView = components['schemas']['ToolView'];
 export type TrialBody = components['schemas']['TrialBody'];
 export type TurnToolCall = components['schemas']['TurnToolCall'];
 export type TurnUsage = components['schemas']['TurnUsage'];
+export type UploadedFile = components['schemas']['UploadedFile'];
 export type UrlSource = components['schemas']['UrlSource'];
 export type UserMessage = components['schemas']['UserMessage'];
 export type Versions = components['schemas']['Versions'];
@@ -6806,6 +6819,7 @@ export interface operations {
     upload_file: {
         parameters: {
             query?: {
+                name?: string | null;
                 session_id?: string | null;
             };
             header?: never;
@@ -6829,7 +6843,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FileView"];
+                    "application/json": components["schemas"]["UploadedFile"];
                 };
             };
         };

@@ -92,8 +92,9 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/sdk/session/transcript", sdk_sessions.sdk_transcript, 200, sdk_sessions.SdkTranscript,
           "session_not_found"),
 
-    Route("POST", "/api/files", files.upload_file, 201, files.FileView,
-          "session_not_found file_too_large empty_file too_many_files invalid_body rate_limited",
+    Route("POST", "/api/files", files.upload_file, 201, files.UploadedFile,
+          "session_not_found file_too_large empty_file too_many_files invalid_body rate_limited document_encrypted "
+          "document_no_text document_too_large document_unreadable document_timeout parser_failed docs_not_installed",
           takes=files.UPLOAD_BODY),
     Route("GET", "/api/files/{file_id}", files.get_file, 200, files.FileView, "file_not_found"),
     Route("GET", "/api/files/{file_id}/content", files.download_file, 200, "*/*",

@@ -47,6 +47,7 @@ async def test_an_upload_comes_back_as_an_attachment() -> None:
         ):
             assert sent.status_code == 201, sent.text
             seen = sent.json()
+            assert seen.pop("readable")
             assert set(seen) == {"id", "name", "media_type", "size", "created_at"}
             assert seen["media_type"] == "image/png"
             assert seen["name"] == f"{seen['id']}.png"
@@ -98,10 +99,9 @@ async def test_the_type_is_what_the_bytes_are(data: bytes, kind: str) -> None:
     [
         ("../../etc/passwd", "passwd"),
         ("..\\..\\x", "x"),
-        ("a\r\nset-cookie: x=1", "a set-cookie: x=1"),
+        ("a\u2028b.txt", "a b.txt"),
         ("x" * 3000, "x" * 255),
         ("Q3 Ergebnis.txt", "Q3 Ergebnis.txt"),
-        ("\0", None),
         ("/", None),
         ("..", None),
     ],

@@ -61,8 +61,13 @@ class FileView(Struct, frozen=True):
     media_type: str
     size: int
     created_at: int
-    readable: bool | None = None
-    """In the answer to an upload: whether models can read it; false: they only learn its name."""
+
+
+class UploadedFile(FileView, frozen=True):
+    """A file that was uploaded."""
+
+    readable: bool
+    """Whether models can read it; false: they only learn its name."""
 
 
 async def upload_file(
@@ -105,7 +110,7 @@ async def upload_file(
             if text is not None:
                 await call.gateway.store.put_file_text(who.tenant, who.user, file_id, text)
     readable = text is not None or record.media_type in _READABLE
-    return answer(msgspec.structs.replace(_view(record), readable=readable), 201)
+    return answer(UploadedFile(*msgspec.structs.astuple(_view(record)), readable), 201)
 
 
 async def get_file(call: Call, file_id: Id) -> Response:
@@ -130,7 +135,7 @@ async def delete_file(call: Call, file_id: Id) -> Response:
     return Response(status_code=204)
 
 
-_ROUTE = Route("POST", "/api/files", upload_file, 201, FileView)
+_ROUTE = Route("POST", "/api/files", upload_file, 201, UploadedFile)
 
 
 def file_door(gateway: Gateway) -> Application:
