@@ -49,6 +49,11 @@ class ServerClient:
         headers = {} if key is None else {"Idempotency-Key": key}
         return _decoded(await self._ask("POST", path, msgspec.json.encode(body), headers), kind)
 
+    async def upload(self, path: str, data: bytes, kind: type[T]) -> T:
+        """POST bytes. Raises as `get` does."""
+        headers = {"Content-Type": "application/octet-stream"}
+        return _decoded(await self._ask("POST", path, data, headers), kind)
+
     async def delete(self, path: str) -> None:
         """DELETE a path. Raises as `get` does."""
         await self._ask("DELETE", path)
@@ -62,7 +67,7 @@ class ServerClient:
     ) -> bytes:
         headers = {**self.headers, **extra}
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            headers.setdefault("Content-Type", "application/json")
         return await asyncio.to_thread(self._ask_now, method, path, body, headers)
 
     def _ask_now(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> bytes:

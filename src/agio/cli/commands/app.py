@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from agio.cli.commands.documents import documents
 from agio.cli.commands.keys import keys
 from agio.cli.commands.operator import add_operator_commands
 from agio.cli.commands.options import ServerOption
@@ -25,6 +26,7 @@ runs = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 add_server_commands(app)
 add_operator_commands(app)
 app.add_typer(runs, name="runs", help="List, show and replay runs.")
+app.add_typer(documents, name="documents", help="Add documents to a collection of a server.")
 app.add_typer(keys, name="keys", help="Create, list and revoke API keys of a server.")
 
 StoreOption = Annotated[

@@ -41,7 +41,7 @@ async def test_an_upload_comes_back_as_an_attachment() -> None:
     """C9: as a form or as the body itself; named by the server, and nothing a browser would run."""
     async with house(ROOMY) as place, place.client() as client:
         for sent in (
-            await _upload(client, PNG),
+            await client.post("/api/files", files={"file": ("", PNG)}),
             await client.post("/api/files", content=PNG, headers={"content-type": "text/html"}),
             await client.post("/api/files", content=PNG),
         ):
