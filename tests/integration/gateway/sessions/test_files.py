@@ -56,7 +56,7 @@ async def test_an_upload_comes_back_as_an_attachment() -> None:
             content = await client.get(f"/api/files/{seen['id']}/content")
             assert content.content == PNG
             assert content.headers["content-type"] == "image/png"
-            assert content.headers["content-disposition"] == f'attachment; filename="{seen["name"]}"'
+            assert content.headers["content-disposition"] == f"attachment; filename*=UTF-8''{seen['name']}"
             assert content.headers["x-content-type-options"] == "nosniff"
             assert "sandbox" in content.headers["content-security-policy"]
             assert content.headers["cache-control"] == "private, no-store"

@@ -48,7 +48,6 @@ class _DocumentRow(Columns, frozen=True):
     created_by: str
     created_at: int
     updated_at: int
-    version_id: str | None
 
 
 def begin_version(
@@ -294,17 +293,18 @@ def with_versions(tenant: str, rows: Sequence[Row]) -> Plan[list[DocumentRecord]
     if not documents:
         return []
     found = yield from ask("versions_of_documents", tenant=tenant, ids=[each.id for each in documents])
-    versions: dict[str, VersionRecord] = {}
+    published: dict[str, VersionRecord] = {}
     newest: dict[str, VersionRecord] = {}
-    for version in (to_struct(VersionRecord, row) for row in found):
-        versions[version.id] = version
+    for *fields, pointer in found:
+        version = to_struct(VersionRecord, fields)
+        if version.id == pointer:
+            published[version.document_id] = version
         known = newest.get(version.document_id)
         if known is None or known.number < version.number:
             newest[version.document_id] = version
-    return [_record(each, versions.get(each.version_id or ""), newest.get(each.id)) for each in documents]
+    return [_record(each, published.get(each.id), newest.get(each.id)) for each in documents]
 
 
 def _record(row: _DocumentRow, version: VersionRecord | None, newest: VersionRecord | None) -> DocumentRecord:
-    values = msgspec.structs.asdict(row)
-    del values["version_id"]
-    return msgspec.convert({**values, "version": version, "newest": newest}, DocumentRecord)
+    values = {**msgspec.structs.asdict(row), "version": version, "newest": newest}
+    return msgspec.convert(values, DocumentRecord)

@@ -16,9 +16,8 @@
     v.tokens, v.passages, v.error_code, v.error_message, v.created_by, v.created_at, v.ended_at
 
 -- part: document_columns
--- In the order of DocumentRecord's fields before its versions, then the published version's id.
-    d.id, d.tenant_id, d.collection_id, d.name, d.source, d.url, d.created_by, d.created_at, d.updated_at,
-    d.version_id
+-- In the order of DocumentRecord's fields before its versions.
+    d.id, d.tenant_id, d.collection_id, d.name, d.source, d.url, d.created_by, d.created_at, d.updated_at
 
 -- part: passage_columns
 -- In the order of DocumentPassage's fields.
@@ -98,8 +97,8 @@ select {document_columns} from documents d join collections c on c.id = d.collec
 where d.id = :document_id and d.tenant_id = :tenant and {may_see} and d.deleted_at is null;
 
 -- name: versions_of_documents
--- The published version and the newest of each.
-select {document_version_columns}
+-- The published version and the newest of each, with the id of the published one, of one moment.
+select {document_version_columns}, d.version_id
 from documents d join document_versions v on v.document_id = d.id
 where d.tenant_id = :tenant and d.id {among}
     and (
