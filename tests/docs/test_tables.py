@@ -9,6 +9,8 @@ import pytest
 
 from agio import Agent, AgentRunConfig, ModelSettings, Price, ScriptedCall, ScriptedDriver, ScriptedTurn, tool
 from agio.core.config import ServerLimits
+from agio.core.document import Citation
+from agio.core.engine.context import NoContext, Snippet
 from agio.core.engine.runner import AgentRunner
 from agio.core.model import Usage
 from agio.core.run.spec import AgentSpec, RunRequest
@@ -77,6 +79,15 @@ def work(context: ToolContext) -> str:
     return "worked"
 
 
+class Shelf(NoContext):
+    """A passage that an answer can cite."""
+
+    async def documents(self, query: str, limit: int) -> list[Snippet]:
+        """Return it."""
+        place = Citation(number=1, document_id="d", version_id="v", name="n", start=0, end=1)
+        return [Snippet("n", "[1] x", citation=place)]
+
+
 async def test_the_fields_of_agios_own_events_are_on_the_page() -> None:
     """L8: what the events of real runs carry is what the page says they carry."""
     broken = ModelError("stream_broken", "It broke.", retryable=True)
@@ -111,6 +122,8 @@ async def test_the_fields_of_agios_own_events_are_on_the_page() -> None:
     desk_model = ScriptedDriver([ScriptedTurn(calls=[ScriptedCall("transfer_to_other", {"reason": "x"})])])
     other = Agent("other", model=ScriptedDriver([ScriptedTurn("Here.")]))
     events += [event async for event in Agent("desk", model=desk_model, handoffs=[other]).arun_stream("Hi")]
+    cited = Agent("cited", model=ScriptedDriver([ScriptedTurn("So [1].")]), source=Shelf())
+    events += [event async for event in cited.arun_stream("Why?")]
     carried = {
         (event.name, field)
         for event in events

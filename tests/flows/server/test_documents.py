@@ -2,6 +2,8 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Awaitable, Callable
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
@@ -47,6 +49,24 @@ async def upload(home: Home, to: str, name: str, data: bytes, *, expect: int = 2
         return cast("dict[str, Any]", await answer.json())
 
 
+async def eventually(is_so: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until something is so. Raises TimeoutError."""
+    async with asyncio.timeout(WAIT_S):
+        while True:
+            if await is_so():
+                return
+            await asyncio.sleep(0.02)
+
+
+async def is_indexing(home: Home, document_id: str) -> bool:
+    shown: dict[str, Any] = await home.ask("GET", f"/api/documents/{document_id}")
+    return shown["newest"]["state"] == "indexing"
+
+
+async def is_embedded(home: Home, model: EmbeddingModel) -> bool:
+    return not await home.gateway.store.passages_to_embed(model.name, 0, 1)
+
+
 async def ended(home: Home, document_id: str) -> dict[str, Any]:
     """Wait until the newest version of a document has ended; returns the document."""
     async with asyncio.timeout(WAIT_S):
@@ -73,8 +93,7 @@ async def found(home: Home, q: str, **params: str) -> list[dict[str, Any]]:
 async def holding(database: str | Path, word: str) -> list[str]:
     """The tables of a database that hold a word, in any column."""
     if isinstance(database, Path):
-        file = database if database.is_file() else database / "agio.db"
-        with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as connection:
+        with sqlite3.connect(f"file:{database / 'agio.db'}?mode=ro", uri=True) as connection:
             names = [
                 row[0] for row in connection.execute("select name from sqlite_schema where type = 'table'")
             ]
@@ -86,7 +105,7 @@ async def holding(database: str | Path, word: str) -> list[str]:
                     word.encode() in _bytes(each)
                     for row in connection.execute(f'select * from "{name}"')
                     for each in row
-                )  # noqa: S608
+                )
             ]
     connection = await asyncpg.connect(database)
     try:
@@ -101,7 +120,7 @@ async def holding(database: str | Path, word: str) -> list[str]:
                 word.encode() in _bytes(each)
                 for row in await connection.fetch(f'select * from "{name}"')
                 for each in row
-            )  # noqa: S608
+            )
         ]
     finally:
         await connection.close()
@@ -199,9 +218,11 @@ async def test_a_new_version_is_published_as_a_whole_and_a_failed_one_never(home
     )
     assert one["document"]["id"] == other["document"]["id"]
     last = await ended(home, one["document"]["id"])
-    async with asyncio.timeout(WAIT_S):
-        while (last := await ended(home, last["id"]))["version"]["number"] != 2:
-            await asyncio.sleep(0.02)
+
+    async def is_the_second() -> bool:
+        return (await ended(home, last["id"]))["version"]["number"] == 2
+
+    await eventually(is_the_second)
     assert len(await found(home, "Written")) == 1
 
 
@@ -216,11 +237,7 @@ async def test_a_document_that_is_deleted_or_cancelled_while_it_is_ingested_leav
         for end in ("delete", "cancel"):
             made = await upload(home, team, f"{end}.csv", rows)
             document_id = made["document"]["id"]
-            async with asyncio.timeout(WAIT_S):
-                while (await home.ask("GET", f"/api/documents/{document_id}"))["newest"][
-                    "state"
-                ] != "indexing":  # type: ignore[index]
-                    await asyncio.sleep(0.01)
+            await eventually(partial(is_indexing, home, document_id))
             assert await found(home, "xylophonecanary") == []
             if end == "cancel":
                 shown = await home.ask("POST", f"/api/documents/{document_id}/cancel")
@@ -234,9 +251,11 @@ async def test_a_document_that_is_deleted_or_cancelled_while_it_is_ingested_leav
         await say(home, session, "Hi")
         await home.ask("DELETE", f"/api/documents/{done['id']}", expect=204)
         assert await found(home, "xylophonecanary") == []
-        async with asyncio.timeout(WAIT_S):  # the job of what was deleted notices it
-            while await holding(database, "xylophonecanar"):
-                await asyncio.sleep(0.05)
+
+        async def is_gone() -> bool:
+            return not await holding(database, "xylophonecanar")
+
+        await eventually(is_gone)
         assert len(await found(home, "marimba")) == 1
         await home.ask("DELETE", f"/api/collections/{team}", expect=204)
         await home.ask("GET", f"/api/documents/{published['id']}", expect=404)
@@ -326,11 +345,9 @@ async def test_another_embedding_model_while_documents_are_ingested(
             team = str(known[0]["id"]) if known else await collection(home)
             await added(home, team, f"{model.model}.txt", f"A hound of {model.model}.".encode())
             assert (await found(home, f"hound {model.model}"))[0]["name"] == f"{model.model}.txt"
-            async with asyncio.timeout(WAIT_S):
-                while await home.gateway.store.passages_to_embed(model.name, 0, 1):
-                    await home.gateway.store.arm_job(NewJob(kind=EMBEDDING, key=EMBEDDING))
-                    home.gateway.jobs.ring()
-                    await asyncio.sleep(0.05)
+            await home.gateway.store.arm_job(NewJob(kind=EMBEDDING, key=EMBEDDING))
+            home.gateway.jobs.ring()
+            await eventually(partial(is_embedded, home, model))
             assert len(await found(home, "canine")) == (1 if model.size is None else 2)
 
 

@@ -17,6 +17,7 @@ from agio.documents.block import ExtractLimits
 from agio.documents.extractor import Extractor
 from agio.documents.formats import format_of
 from agio.errors import UserError
+from tests.support.clock import until
 from tests.support.office import MAKERS, csv, docx, pdf, zipped
 
 PAGES = [
@@ -152,9 +153,7 @@ async def test_a_parser_that_is_killed_says_so(tmp_path: Path) -> None:
     """L11: as the system does when memory is short."""
     data = csv([[f"{number}|row" for number in range(400_000)]])
     reading = asyncio.ensure_future(extract(tmp_path, "a.csv", data))
-    async with asyncio.timeout(20):
-        while not children():
-            await asyncio.sleep(0.01)
+    await until(lambda: bool(children()))
     for child in children():
         os.kill(child, signal.SIGKILL)
     with pytest.raises(UserError) as refused:
@@ -169,15 +168,18 @@ async def test_secrets_of_the_environment_do_not_reach_a_parser(
     monkeypatch.setenv("AGIO_SECRET_KEY", "CANARY")
     data = csv([[f"{number}|row" for number in range(400_000)]])
     reading = asyncio.ensure_future(extract(tmp_path, "a.csv", data))
-    async with asyncio.timeout(20):
-        while not children():
-            await asyncio.sleep(0.01)
-    seen = [Path(f"/proc/{child}/environ").read_bytes() for child in children()]
+    await until(lambda: bool(children()))
+    seen = environments()
     reading.cancel()
     await asyncio.gather(reading, return_exceptions=True)
     assert seen
     assert not any(b"CANARY" in each for each in seen)
     assert not children()
+
+
+def environments() -> list[bytes]:
+    """What the processes that read a document have in their environment."""
+    return [Path(f"/proc/{child}/environ").read_bytes() for child in children()]
 
 
 def children() -> list[int]:

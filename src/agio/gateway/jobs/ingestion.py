@@ -176,7 +176,7 @@ class IngestionJobs:
             EgressRequest("GET", url, _HEADERS, timeout_s=60, limit_bytes=limit_bytes)
         )
         if response.status >= 400:
-            raise UpstreamError("upstream_error", f"{url} answered {response.status}.")
+            raise UpstreamError("document_not_fetched", f"{url} answered {response.status}.")
         return response
 
     async def _read_site(self, job: JobRecord) -> None:
