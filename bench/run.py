@@ -38,6 +38,8 @@ def main() -> None:
     failed = False
     if args.what in ("memory", "all"):
         bench_memory(args)
+    if args.what in ("documents", "all"):
+        bench_documents(args)
     if args.what in ("edge", "all"):
         bench_edge(args)
     if args.what in ("browser", "all"):
@@ -58,10 +60,23 @@ def bench_memory(args: argparse.Namespace) -> None:
     (OUT / "memory.json").write_text(json.dumps(results, indent=1))
 
 
+def bench_documents(args: argparse.Namespace) -> None:
+    """Measure how fast documents are read, and how well they are found."""
+    sys.path.append(str(ROOT))  # the makers of documents are those of the tests
+    import documents.benchmark
+
+    results = documents.benchmark.main(quick=args.quick)
+    OUT.mkdir(exist_ok=True)
+    (OUT / "documents.json").write_text(json.dumps(results, indent=1))
+
+
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument(
-        "what", nargs="?", choices=["servers", "libraries", "edge", "browser", "memory", "all"], default="all"
+        "what",
+        nargs="?",
+        choices=["servers", "libraries", "edge", "browser", "memory", "documents", "all"],
+        default="all",
     )
     parser.add_argument("--quick", action="store_true", help="short phases: does it run, not what it costs")
     parser.add_argument("--passes", type=int, help="how often everything is measured; the medians count")

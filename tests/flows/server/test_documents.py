@@ -10,12 +10,12 @@ from typing import Any, cast
 from urllib.parse import urlencode
 
 import aiohttp
-import asyncpg
 import pytest
 from msgspec import structs
 
 from agio.core.passage import EmbeddingModel
 from agio.core.store.jobs import NewJob
+from agio.db.postgres.driver import connect
 from agio.gateway.jobs.embedding import EMBEDDING
 from agio.testing import Call, Reply
 from tests.flows.server.home import LIMITS, PAIRS, Home, open_home
@@ -107,7 +107,7 @@ async def holding(database: str | Path, word: str) -> list[str]:
                     for each in row
                 )
             ]
-    connection = await asyncpg.connect(database)
+    connection = await connect(database)
     try:
         names = [
             row[0]

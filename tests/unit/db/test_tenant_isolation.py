@@ -378,8 +378,16 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "create_collection": {"collection_id": "col_new", "owner": None},
         "add_document": {"document_id": "doc_new", "name": "new"},
         "begin_version": {"version_id": "ver_new", "number": 9},
-        "add_document_passage": {"id": "ver_new/9", "idx": 9, "text": "", "start_at": 0, "end_at": 0}
-        | {"page": None, "line": None, "heading": ""},
+        "add_document_passage": {
+            "id": "ver_new/9",
+            "idx": 9,
+            "text": "",
+            "start_at": 0,
+            "end_at": 0,
+            "page": None,
+            "line": None,
+            "heading": "",
+        },
         "put_file_text": {"text": b"text"},
         "read_document_chunk read_passages": {"idx": 0},
         "drop_document_passages": {"first": 0, "upto": 9},

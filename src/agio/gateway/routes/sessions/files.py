@@ -110,7 +110,7 @@ async def upload_file(
             if text is not None:
                 await call.gateway.store.put_file_text(who.tenant, who.user, file_id, text)
     readable = text is not None or record.media_type in _READABLE
-    return answer(UploadedFile(*msgspec.structs.astuple(_view(record)), readable), 201)
+    return answer(UploadedFile(**msgspec.structs.asdict(_view(record)), readable=readable), 201)
 
 
 async def get_file(call: Call, file_id: Id) -> Response:

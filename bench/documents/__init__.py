@@ -1,0 +1,1 @@
+"""Documents measured: how fast each format is read, with how much memory."""
