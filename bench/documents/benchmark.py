@@ -16,7 +16,8 @@ from tests.support.office import MAKERS
 
 TENANT, USER = "default", "local"
 PAGES = 500
-_WORDS = ["ledger", "harbour", "granite", "orchard", "lantern", "meadow", "copper", "timber", "velvet", "marble", "cedar", "amber"]
+_THINGS = "ledger harbour granite orchard lantern meadow copper timber velvet marble cedar amber"
+_WORDS = _THINGS.split(" ")
 
 
 def page(number: int) -> list[str]:
